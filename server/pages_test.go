@@ -64,11 +64,11 @@ func TestLogin(t *testing.T) {
 		t.Helper()
 		return h.send(ask{method: method, path: path, as: "-", header: append(header, "Cookie: "+cookie.String())})
 	}
-	if a := with("GET", "/").want(http.StatusOK); !strings.Contains(string(a.body), "/inbox.js") {
+	if a := with("GET", "/").want(http.StatusOK); !strings.Contains(string(a.body), "/assets/index-") {
 		t.Errorf("/ is %s", a.body)
 	}
 	with("GET", "/docs").want(http.StatusOK)
-	with("GET", "/inbox.js").want(http.StatusOK)
+	with("GET", "/json.js").want(http.StatusOK)
 	_, g := h.waiting("t1")
 	with("POST", "/api/gates/"+string(g.ID)+"/reject").want(http.StatusOK)
 	with("DELETE", "/api/threads/t1").refused(posthouse.CodeForbidden) // the token's role
@@ -130,7 +130,7 @@ func TestPagesKeepThePolicy(t *testing.T) {
 		}
 	}
 	h := open(t, nil)
-	for _, path := range []string{"/", "/docs", "/gates/gate-x", "/hidden.js", "/json.js", "/shared.js", "/weak.js", "/gate.js", "/inbox.js", "/decide.js", "/login/style.css"} {
+	for _, path := range []string{"/", "/docs", "/gates/gate-x", "/hidden.js", "/json.js", "/weak.js", "/decide.js", "/login/style.css"} {
 		a := h.get(path).want(http.StatusOK)
 		if a.header.Get("X-Frame-Options") != "DENY" || !strings.Contains(a.header.Get("Content-Security-Policy"), "object-src 'none'") {
 			t.Errorf("%s: a.header %v", path, a.header)

@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/internal/strict"
@@ -22,11 +21,12 @@ import (
 // script or style, no frame around it and no form that goes elsewhere.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// Pages holds the embedded files; index.html and docs.html are made of their templates.
+// Pages holds the embedded files; docs.html is made of its template.
 type Pages struct {
 	auth      *auth.Authenticator
 	files     map[string][]byte
 	tags      map[string]string // ETags
+	assets    map[string]assetFile
 	loginForm *template.Template
 }
 
@@ -48,11 +48,7 @@ func New(a *auth.Authenticator) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	var buttons []posthouse.VerdictInfo
-	for _, v := range posthouse.GateVerdicts() {
-		buttons = append(buttons, v.Info())
-	}
-	return p, p.fill("index.html", buttons)
+	return p, p.readSite()
 }
 
 // Describe makes the page that describes the routes for people. It is called once, before
@@ -147,7 +143,11 @@ func mediaType(name string) string {
 
 // writeFile answers with an embedded file.
 func (p *Pages) writeFile(w http.ResponseWriter, r *http.Request, name string) {
-	pageHeaders(w, mediaType(name))
+	p.write(w, r, name, mediaType(name))
+}
+
+func (p *Pages) write(w http.ResponseWriter, r *http.Request, name, contentType string) {
+	pageHeaders(w, contentType)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("ETag", p.tags[name])
 	if r.Header.Get("If-None-Match") == p.tags[name] {

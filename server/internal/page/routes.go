@@ -4,6 +4,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,6 @@ import (
 func (p *Pages) Routes() []*api.Route {
 	html := []api.Answer{{Status: http.StatusOK, Help: "a page", Body: nil, Media: "text/html"}}
 	rs := []*api.Route{
-		{Method: http.MethodGet, Path: "/{$}", Style: api.Page, Summary: "The inbox page", Handle: p.serve("index.html"), Answers: html},
-		{Method: http.MethodGet, Path: "/gates/{id}", Style: api.Page, Summary: "The page of a gate: who decided it, and what ran under the decision", Handle: p.serve("gate.html"), Answers: html},
 		{
 			Method: http.MethodGet, Path: "/decide/{id}", Style: api.Page, Summary: "The page of a link that carries the right to decide", Handle: p.serve("decide.html"), Answers: html,
 			Notes: "The approval token is in the address's fragment, which browsers send nowhere. Opening the page decides nothing.",
@@ -39,11 +38,11 @@ func (p *Pages) Routes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged out", Body: nil, Media: ""}},
 		},
 	}
-	return append(rs, p.assets()...)
+	return slices.Concat(p.siteRoutes(), rs, p.fileRoutes())
 }
 
-// assets are the routes of the files of pages.
-func (p *Pages) assets() (rs []*api.Route) {
+// fileRoutes are the routes of the files of the pages that work on their own.
+func (p *Pages) fileRoutes() (rs []*api.Route) {
 	for _, a := range []struct {
 		path, file string
 		summary    string
@@ -52,11 +51,8 @@ func (p *Pages) assets() (rs []*api.Route) {
 		{"/login/style.css", "style.css", "The pages' style", "CSS", "text/css"},
 		{"/login/icon.svg", "icon.svg", "The pages' icon", "SVG", "image/svg+xml"},
 		{"/hidden.js", "hidden.js", "How the pages mark characters that people do not see", "JavaScript", "text/javascript"},
-		{"/json.js", "json.js", "How the inbox page reads JSON", "JavaScript", "text/javascript"},
-		{"/shared.js", "shared.js", "What the pages' scripts share", "JavaScript", "text/javascript"},
-		{"/weak.js", "weak.js", "How the pages say what the store may lose", "JavaScript", "text/javascript"},
-		{"/gate.js", "gate.js", "The gate page's script", "JavaScript", "text/javascript"},
-		{"/inbox.js", "inbox.js", "The inbox page's script", "JavaScript", "text/javascript"},
+		{"/json.js", "json.js", "How that page reads JSON", "JavaScript", "text/javascript"},
+		{"/weak.js", "weak.js", "How that page says what the store may lose", "JavaScript", "text/javascript"},
 		{"/decide.js", "decide.js", "The script of the page of a link that decides", "JavaScript", "text/javascript"},
 	} {
 		rs = append(rs, &api.Route{

@@ -1,0 +1,30 @@
+import { useEffect } from "react";
+import { Route, Switch } from "wouter";
+import { Problem } from "./api/client";
+import { useMe } from "./data/me";
+import { login } from "./data/query";
+import { GateScreen } from "./gate/screen";
+import { InboxScreen } from "./inbox/screen";
+import { Empty, Failure } from "./parts/notice";
+import { Shell } from "./shell/shell";
+
+/** App is the shell and one screen, by the address. Who is not logged in is led to the login page. */
+export function App() {
+  const me = useMe();
+  const out = me.error instanceof Problem && me.error.code === "unauthenticated";
+  useEffect(() => {
+    if (out && !me.data) login();
+  }, [out, me.data]);
+  if (!me.data) return me.error && !out ? <Failure error={me.error} /> : null;
+  return (
+    <Shell me={me.data} out={out}>
+      <Switch>
+        <Route path="/" component={InboxScreen} />
+        <Route path="/gates/:id">{({ id }) => <GateScreen id={id} />}</Route>
+        <Route>
+          <Empty title="There is no such page">It may have moved. The inbox is the first icon at the side.</Empty>
+        </Route>
+      </Switch>
+    </Shell>
+  );
+}

@@ -1,0 +1,79 @@
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { api, get, type Gate } from "../api/client";
+
+export type Place = "mine" | "open" | "decided";
+
+const pageSize = 200;
+
+const queryOf = (place: Place) =>
+  place === "decided"
+    ? { state: "decided" as const, limit: 50 }
+    : {
+        state: "open" as const,
+        order: "deadline" as const,
+        limit: pageSize,
+        counts: true,
+        ...(place === "mine" ? { assignee: "me" } : {}),
+      };
+
+/** useGates lists gates by page: those that wait with the earliest deadline first, or the newest decisions. */
+export const useGates = (place: Place) =>
+  useInfiniteQuery({
+    queryKey: ["live", "gates", place],
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) =>
+      get(
+        api.GET("/api/gates", {
+          signal,
+          params: { query: { ...queryOf(place), ...(pageParam ? { cursor: pageParam } : {}) } },
+        }),
+      ),
+    getNextPageParam: (last) => last.next,
+    placeholderData: keepPreviousData,
+  });
+
+/** useSessions lists the approvals whose callers wait on a connection. No event tells of them. */
+export const useSessions = () =>
+  useQuery({
+    queryKey: ["sessions"],
+    queryFn: ({ signal }) => get(api.GET("/api/approvals", { signal })).then((l) => l.items),
+    refetchInterval: 3000,
+  });
+
+export const useGate = (id: string | undefined, enabled = true) =>
+  useQuery({
+    queryKey: ["live", "gate", id],
+    enabled: enabled && id !== undefined,
+    queryFn: ({ signal }) => get(api.GET("/api/gates/{id}", { signal, params: { path: { id: id ?? "" } } })),
+  });
+
+/** useGrant reads a gate with what ran under its decision. */
+export const useGrant = (id: string | undefined) =>
+  useQuery({
+    queryKey: ["live", "grant", id],
+    enabled: id !== undefined,
+    queryFn: ({ signal }) => get(api.GET("/api/gates/{id}/grant", { signal, params: { path: { id: id ?? "" } } })),
+  });
+
+export const useCheckpoint = (id: string, enabled: boolean) =>
+  useQuery({
+    queryKey: ["checkpoint", id],
+    enabled,
+    queryFn: ({ signal }) => get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id } } })),
+  });
+
+/** useFailure reads why a branch failed; there is no data while it has not. */
+export const useFailure = (thread: string, branch: string) =>
+  useQuery({
+    queryKey: ["live", "failure", thread, branch],
+    queryFn: async ({ signal }) => {
+      const { branches } = await get(api.GET("/api/threads/{id}", { signal, params: { path: { id: thread } } }));
+      const at = branches?.find((b) => b.branch === branch);
+      if (at?.status !== "failed") return null;
+      const params = { path: { id: at.head }, query: { state: false } };
+      return (await get(api.GET("/api/checkpoints/{id}", { signal, params }))).error ?? "";
+    },
+  });
+
+/** inSession tells an approval whose caller waits on a connection from a gate. */
+export const inSession = (gate: Gate) => gate.kind === "session";

@@ -1,0 +1,13 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, get } from "../api/client";
+
+/** useMe says who is logged in, and with which role. */
+export const useMe = () => useQuery({ queryKey: ["me"], queryFn: () => get(api.GET("/api/me")), staleTime: 60_000 });
+
+/** useWeak says by what the store may lose acknowledged writes. */
+export const useWeak = () =>
+  useQuery({
+    queryKey: ["weak"],
+    queryFn: async () => (await get(api.GET("/readyz"))).weak ?? [],
+    refetchInterval: 60_000,
+  });

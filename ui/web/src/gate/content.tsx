@@ -1,0 +1,153 @@
+import { GitCompareArrows, Lock } from "lucide-react";
+import { Link } from "wouter";
+import type { Gate, Schemas } from "../api/client";
+import { Card, Note } from "../parts/card";
+import { Fold } from "../parts/fold";
+import { Id } from "../parts/id";
+import { Said } from "../parts/said";
+import { Inline, Value } from "../parts/value";
+import { onRecord, type Node } from "../text/json";
+import css from "./content.module.css";
+
+const maxRows = 12;
+
+type Change = Schemas["PathChange"];
+
+/** pathOf returns the JSON pointer of a member. */
+const pathOf = (name: string) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+
+/** Approved is what a decision is about: a row a member of the payload, exactly as it is on record. */
+export function Approved({ gate, decided }: { gate: Gate; decided: boolean }) {
+  const fields = gate.binding;
+  const was = new Map((gate.before?.paths ?? []).map((c) => [c.path, c]));
+  const rows = (some: typeof fields) => (
+    <dl className={css.rows}>
+      {some.map((f, i) => (
+        <Row key={i} label={f.label} name={f.name} value={onRecord(f.value)} was={was.get(pathOf(f.name))} />
+      ))}
+    </dl>
+  );
+  return (
+    <Card
+      label="what you approve"
+      title={decided ? "What was asked" : "What you approve"}
+      icon={<Lock size={14} strokeWidth={1.5} aria-hidden />}
+      also={
+        <>
+          <span className={css.count}>
+            {fields.length} {fields.length === 1 ? "member" : "members"}, digest
+          </span>
+          <Id>{gate.hash}</Id>
+        </>
+      }
+    >
+      {fields.length === 0 && <p className={css.nothing}>This question has no payload: its text is all there is.</p>}
+      {fields.length <= maxRows ? (
+        rows(fields)
+      ) : (
+        <Fold first={rows(fields.slice(0, maxRows))} rest={() => rows(fields)} size={`${fields.length} members`} />
+      )}
+      {gate.before?.changed && (
+        <Note icon={<GitCompareArrows size={14} strokeWidth={1.5} aria-hidden />}>
+          What is asked changed since the question that this one replaces. An approval of that one does not count here.{" "}
+          <Link href={`/gates/${encodeURIComponent(gate.before.id)}`}>Look at it</Link>
+        </Note>
+      )}
+      {gate.before && !gate.before.changed && (
+        <Note icon={<GitCompareArrows size={14} strokeWidth={1.5} aria-hidden />}>
+          It is asked again in the place of an{" "}
+          <Link href={`/gates/${encodeURIComponent(gate.before.id)}`}>older question</Link>. What is asked is the same.
+        </Note>
+      )}
+    </Card>
+  );
+}
+
+function Row({
+  label,
+  name,
+  value,
+  was,
+}: {
+  label: string;
+  name: string;
+  value: Node | undefined;
+  was: Change | undefined;
+}) {
+  const before = onRecord(was?.a);
+  return (
+    <div className={css.row}>
+      <dt title={label !== name && name ? name : undefined}>
+        <Said>{label || "value"}</Said>
+      </dt>
+      <dd className={was ? css.changed : undefined}>
+        {value && <Value node={value} />}
+        {before && (
+          <del>
+            <Inline node={before} />
+          </del>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+/** Changes lists what differs deeper in the payload, and in the text, from the question that was asked before. */
+export function Changes({ gate }: { gate: Gate }) {
+  const before = gate.before;
+  const deep = (before?.paths ?? []).filter((c) => c.path.split("/").length > 2);
+  const text = before?.changed && (before.text ?? "") !== (gate.text ?? "");
+  if (!before || (deep.length === 0 && !text && !before.more)) return null;
+  return (
+    <Card title="What changed since it was asked before">
+      <dl className={css.rows}>
+        {text && (
+          <div className={css.row}>
+            <dt>text</dt>
+            <dd>
+              <p>
+                <del>
+                  <Said lines>{before.text}</Said>
+                </del>
+              </p>
+              <p>
+                <ins>
+                  <Said lines>{gate.text}</Said>
+                </ins>
+              </p>
+            </dd>
+          </div>
+        )}
+        {deep.map((c) => (
+          <Difference key={c.path} change={c} />
+        ))}
+      </dl>
+      {before.more ? <p className={css.nothing}>and {before.more} more</p> : null}
+    </Card>
+  );
+}
+
+/** Difference is a row with what was and what is. */
+export function Difference({ change }: { change: Change }) {
+  const a = onRecord(change.a);
+  const b = onRecord(change.b);
+  return (
+    <div className={css.row}>
+      <dt>
+        <Said>{change.path.slice(1) || "payload"}</Said>
+      </dt>
+      <dd>
+        {a && (
+          <del>
+            <Inline node={a} />
+          </del>
+        )}{" "}
+        {b && (
+          <ins>
+            <Inline node={b} />
+          </ins>
+        )}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,148 @@
+// Sending decisions, and what is known of each by now. Nothing is shown as done before the server
+// acknowledged it, and what was sent once is not sent again: there is no undo of a decision.
+
+import { useSyncExternalStore } from "react";
+import { api, ask, get, Problem, type Gate, type Schemas } from "../api/client";
+import { inSession } from "../data/gates";
+import { queries } from "../data/query";
+import { compact, type Node } from "../text/json";
+
+export type Verb = "approve" | "reject" | "edit" | "respond" | "delegate";
+
+export type Draft = { verb: Verb; reason: string; to?: string; value?: Node };
+
+export type Outcome =
+  | { step: "sending"; verb: Verb }
+  | { step: "refused"; verb: Verb; error: unknown }
+  | { step: "acknowledged"; verb: Verb; state: string; text: string };
+
+const outcomes = new Map<string, Outcome>();
+const listeners = new Set<() => void>();
+
+function put(id: string, o: Outcome | undefined) {
+  if (o) outcomes.set(id, o);
+  else outcomes.delete(id);
+  for (const l of listeners) l();
+}
+
+/** useOutcome says what became of the decision that this tab sent about a gate, if it sent one. */
+export const useOutcome = (id: string) =>
+  useSyncExternalStore(
+    (l) => {
+      listeners.add(l);
+      return () => listeners.delete(l);
+    },
+    () => outcomes.get(id),
+  );
+
+export const outcomeOf = (id: string) => outcomes.get(id);
+
+/** forget takes back what is shown of a decision that was refused. */
+export const forget = (id: string) => put(id, undefined);
+
+const past: Record<Verb, string> = {
+  approve: "approved",
+  reject: "rejected",
+  edit: "edited",
+  respond: "answered",
+  delegate: "delegated",
+};
+
+/** done is the word for a verdict that was given. */
+export const done = (verdict: string): string =>
+  past[verdict as Verb] ?? (verdict === "cancel" ? "withdrawn" : verdict === "expire" ? "expired" : verdict);
+
+/** send sends a decision with the digest of what was on the screen, and keeps what becomes of it. */
+export async function send(gate: Gate, d: Draft): Promise<void> {
+  if (outcomes.get(gate.id)?.step === "sending") return;
+  put(gate.id, { step: "sending", verb: d.verb });
+  try {
+    put(gate.id, await act(gate, d));
+  } catch (error) {
+    put(gate.id, { step: "refused", verb: d.verb, error });
+  }
+  void queries.invalidateQueries({ queryKey: ["live"] });
+  void queries.invalidateQueries({ queryKey: ["sessions"] });
+}
+
+async function act(gate: Gate, d: Draft): Promise<Outcome> {
+  if (d.verb === "delegate") {
+    const body = { to: d.to ?? "", reason: d.reason };
+    await get(api.POST("/api/gates/{id}/delegate", { params: { path: { id: gate.id } }, body }));
+    return { step: "acknowledged", verb: d.verb, state: "done", text: `${body.to} decides in your place now.` };
+  }
+  if (inSession(gate)) {
+    const body = { reason: d.reason, ...(d.value ? { value: compact(d.value) } : {}) };
+    const params = { path: { id: gate.id } };
+    if (d.verb === "approve") await get(api.POST("/api/approvals/{id}/approve", { params, body }));
+    else if (d.verb === "reject") await get(api.POST("/api/approvals/{id}/deny", { params, body }));
+    else if (d.verb === "edit") await get(api.POST("/api/approvals/{id}/edit", { params, body }));
+    else await get(api.POST("/api/approvals/{id}/respond", { params, body }));
+    return { step: "acknowledged", verb: d.verb, state: "done", text: "The caller has the answer." };
+  }
+  const body = { reason: d.reason, shown: gate.hash, ...(d.value ? { value: compact(d.value) } : {}) };
+  const init = { params: { path: { id: gate.id } }, body };
+  const { data, status } = await ask<unknown>(post(d.verb, init));
+  return followed(d.verb, status, data as Followed);
+}
+
+function post(
+  verb: Exclude<Verb, "delegate">,
+  init: { params: { path: { id: string } }; body: Schemas["DecideBody"] },
+) {
+  switch (verb) {
+    case "approve":
+      return api.POST("/api/gates/{id}/approve", init);
+    case "reject":
+      return api.POST("/api/gates/{id}/reject", init);
+    case "edit":
+      return api.POST("/api/gates/{id}/edit", init);
+    case "respond":
+      return api.POST("/api/gates/{id}/respond", init);
+  }
+}
+
+type Followed = { vote?: Schemas["Decision"]; missing?: number; gates?: string[]; head?: Schemas["Outcome"] };
+
+function followed(verb: Verb, status: number, data: Followed): Outcome {
+  const is = (state: string, text: string): Outcome => ({ step: "acknowledged", verb, state, text });
+  if (data.vote) return is("waiting", `Your vote is on record. Approvals missing: ${data.missing ?? 0}.`);
+  if (status === 202)
+    return is(
+      "running",
+      data.gates ? "What follows waits for other questions of the same checkpoint." : "What follows is still running.",
+    );
+  const head = data.head;
+  const named = (s: string) => (head?.effects ?? []).filter((e) => e.status === s).map((e) => e.name);
+  const said = [
+    ["executed", "Executed"],
+    ["released", "Still running"],
+    ["unknown", "Outcome unknown"],
+    ["decided", "Not done"],
+  ].flatMap(([s, word]) => (named(s ?? "").length ? [`${word}: ${named(s ?? "").join(", ")}.`] : []));
+  if (head?.status === "failed")
+    return is("failed", [...said, `The run failed: ${head.error ?? "why is not on record"}`].join(" "));
+  said.push(ends[head?.status ?? ""] ?? "");
+  return is(
+    named("unknown").length
+      ? "unknown"
+      : named("released").length
+        ? "running"
+        : named("executed").length
+          ? "executed"
+          : "decided",
+    said.join(" "),
+  );
+}
+
+const ends: Record<string, string> = {
+  done: "The run is done.",
+  waiting: "The run waits for something else.",
+  running: "The run goes on.",
+  interrupted: "The run is interrupted.",
+  cancelled: "The run was cancelled.",
+};
+
+/** replacedBy names the gate that took the place of the one that a decision was refused for. */
+export const replacedBy = (error: unknown): string | undefined =>
+  error instanceof Problem ? error.body.gate : undefined;

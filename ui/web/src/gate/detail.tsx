@@ -1,0 +1,230 @@
+import { ChevronRight, TriangleAlert } from "lucide-react";
+import { useEffect, useMemo, useState, type ReactNode } from "react";
+import { Link } from "wouter";
+import type { Gate } from "../api/client";
+import { inSession, useCheckpoint, useGrant } from "../data/gates";
+import { Card, Note } from "../parts/card";
+import { Chip } from "../parts/chip";
+import { Fold, Folds, useFolds } from "../parts/fold";
+import { named } from "../parts/id";
+import { Failure } from "../parts/notice";
+import { Hidden, Said } from "../parts/said";
+import { Ago, left, useNow } from "../parts/time";
+import { Value } from "../parts/value";
+import { member, onRecord, pretty, texts, type Node } from "../text/json";
+import { Actions } from "./actions";
+import { Approved, Changes } from "./content";
+import { useOutcome } from "./decide";
+import { useDraft } from "./draft";
+import { ValueForm } from "./form";
+import { Settled, stateOf } from "./settled";
+import css from "./detail.module.css";
+
+type Props = {
+  listed: Gate;
+  gone: boolean;
+  back?: ReactNode;
+  go: (id: string) => void;
+  page?: boolean;
+  children?: ReactNode;
+};
+
+/**
+ * GateDetail shows one question: where it comes from, what is asked, what a decision is about, and what
+ * the person may do. It shows exactly what the digest that a decision sends stands for.
+ */
+export function GateDetail({ listed: gate, gone, back, go, page, children }: Props) {
+  const outcome = useOutcome(gate.id);
+  const settled = gone || gate.state !== "open" || outcome?.step === "acknowledged";
+  const { folded, showAll, scope } = useFolds();
+  const draft = useDraft(gate);
+  const payload = useMemo(() => onRecord(gate.payload), [gate.payload]);
+  return (
+    <Folds scope={scope}>
+      <article className={page ? `${css.detail} ${css.page}` : css.detail} aria-label={gate.intent}>
+        <div className={css.scroll}>
+          <div className={css.in}>
+            {back}
+            <Place gate={gate} settled={settled} />
+            <Intent text={gate.intent} />
+            <About gate={gate} settled={settled} />
+            {gate.error && <Failure error={gate.error} safe="It cannot be decided so." />}
+            <Hidden
+              texts={[gate.name, gate.text, gate.note, gate.requestedBy, ...(gate.assignees ?? []), ...texts(payload)]}
+            />
+            <Approved gate={gate} decided={settled} />
+            {settled && !page && <Settled gate={gate} />}
+            {children}
+            <Changes gate={gate} />
+            <Rest gate={gate} />
+            {draft.verb && (draft.verb === "edit" || draft.verb === "respond") && (
+              <ValueForm gate={gate} draft={draft} />
+            )}
+            {!inSession(gate) && <State gate={gate} payload={payload} />}
+          </div>
+        </div>
+        <Actions gate={gate} settled={settled} draft={draft} folded={folded} showAll={showAll} go={go} />
+      </article>
+    </Folds>
+  );
+}
+
+function Place({ gate, settled }: { gate: Gate; settled: boolean }) {
+  const now = useNow();
+  const grant = useGrant(settled && !inSession(gate) ? gate.id : undefined);
+  const state = settled ? stateOf(grant.data?.gate ?? gate, grant.data) : "waiting";
+  return (
+    <div className={css.place}>
+      {inSession(gate) ? (
+        <span>the caller's connection; closing it is a no</span>
+      ) : (
+        <>
+          <span className={css.thread}>
+            <Said>{named(gate.thread)}</Said>
+          </span>
+          <ChevronRight size={12} aria-hidden />
+          <Link href={`/gates/${encodeURIComponent(gate.id)}`}>
+            <Said>{gate.branch}</Said> #{gate.seq}
+          </Link>
+        </>
+      )}
+      <span className={css.state}>
+        <Chip state={state} also={!settled && gate.expiresAt ? left(gate.expiresAt, now) : undefined} />
+      </span>
+    </div>
+  );
+}
+
+/** Intent is the one question on the screen, cut after three lines. */
+function Intent({ text }: { text: string }) {
+  if (text.length < 220)
+    return (
+      <h2 className={css.intent}>
+        <Said>{text}</Said>
+      </h2>
+    );
+  return (
+    <h2 className={css.intent}>
+      <Fold
+        first={
+          <span className={css.clamp}>
+            <Said>{text}</Said>
+          </span>
+        }
+        rest={() => <Said>{text}</Said>}
+        size={`${text.length} characters`}
+      />
+    </h2>
+  );
+}
+
+function About({ gate, settled }: { gate: Gate; settled: boolean }) {
+  const names = [...new Set([gate.requestedBy, ...(gate.requesters ?? []).map((r) => r.name)])].filter(
+    Boolean,
+  ) as string[];
+  const votes = gate.votes ?? [];
+  return (
+    <p className={css.about}>
+      <span>
+        asked by{" "}
+        <strong>
+          <Said>{names.join(", ") || "the program"}</Said>
+        </strong>{" "}
+        <Ago at={gate.createdAt} />
+      </span>
+      {!settled && (
+        <span>
+          {gate.may.length > 0 ? (
+            "you may decide"
+          ) : (
+            <Said>{gate.barred ? `not you: ${gate.barred}` : "you may not decide this"}</Said>
+          )}
+          {(gate.assignees ?? []).length > 0 && (
+            <>
+              , asked of <Said>{(gate.assignees ?? []).join(", ")}</Said>
+            </>
+          )}
+        </span>
+      )}
+      {gate.quorum ? (
+        <span>
+          {votes.filter((v) => v.verdict === "approve").length} of {gate.quorum.need} approvals
+          {votes.length > 0 && (
+            <>
+              :{" "}
+              <Said>{votes.map((v) => `${v.by} ${v.verdict === "approve" ? "approves" : "rejects"}`).join(", ")}</Said>
+            </>
+          )}
+        </span>
+      ) : (
+        !settled && <span>one decision is enough</span>
+      )}
+      {(gate.assignments ?? []).map((a) => (
+        <span key={`${a.seq}`}>
+          <Said>
+            {a.escalation
+              ? `since its escalation ${a.replace ? "only" : "also"} ${a.to.join(", ")}`
+              : `${a.by} handed it to ${a.to.join(", ")}`}
+          </Said>
+        </span>
+      ))}
+    </p>
+  );
+}
+
+/** Rest shows what the question's text says after its first line, and why people are asked. */
+function Rest({ gate }: { gate: Gate }) {
+  const rest = (gate.text ?? "").split("\n").slice(1).join("\n").trim();
+  if (!rest && !gate.note) return null;
+  return (
+    <Card title="The rest of the question">
+      {rest && (
+        <p className={css.text}>
+          <Said lines>{rest}</Said>
+        </p>
+      )}
+      {gate.note && (
+        <Note icon={<TriangleAlert size={14} strokeWidth={1.5} aria-hidden />}>
+          <Said lines>{gate.note}</Said>
+        </Note>
+      )}
+    </Card>
+  );
+}
+
+/** State opens what the program knew when it asked, and the question as it is on record. */
+function State({ gate, payload }: { gate: Gate; payload: Node | undefined }) {
+  const [open, setOpen] = useState(false);
+  const [raw, setRaw] = useState(false);
+  const checkpoint = useCheckpoint(gate.checkpoint, open);
+  const state = useMemo(() => onRecord(checkpoint.data?.state), [checkpoint.data]);
+  useEffect(() => setRaw(false), [gate.id]);
+  return (
+    <>
+      <details className={css.more} onToggle={(e) => setOpen(e.currentTarget.open)}>
+        <summary>
+          State <span>what the program knew when it asked</span>
+        </summary>
+        <div className={css.body}>
+          {checkpoint.error && <Failure error={checkpoint.error} />}
+          {state && <Value node={member(state, "") ?? state} />}
+        </div>
+      </details>
+      <details className={css.more} onToggle={(e) => setRaw(e.currentTarget.open)}>
+        <summary>
+          Raw <span>the payload as JSON, and the digest of the entry</span>
+        </summary>
+        {raw && (
+          <div className={css.body}>
+            <pre className={css.raw} tabIndex={0}>
+              {payload ? pretty(payload) : "no payload"}
+            </pre>
+            <p className={css.digest}>
+              entry #{gate.seq}, SHA-256 <code>{gate.hash}</code>
+            </p>
+          </div>
+        )}
+      </details>
+    </>
+  );
+}

@@ -1,0 +1,144 @@
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import type { Decision, Grant, Schemas } from "../api/client";
+import { Said } from "../parts/said";
+import { short } from "../parts/id";
+import { At, length } from "../parts/time";
+import { Inline } from "../parts/value";
+import { onRecord } from "../text/json";
+import { done } from "./decide";
+import css from "./life.module.css";
+
+type Tone = "done" | "now" | "failed" | "unknown" | "none";
+type Event = { name: string; at?: string; tone: Tone; lines: ReactNode[] };
+
+/** Life is what happened to a question, a line an event. What did not happen is hollow. */
+export function Life({ grant }: { grant: Grant }) {
+  const events = eventsOf(grant);
+  return (
+    <ol className={css.life} aria-label="what happened">
+      {events.map((e, i) => (
+        <li key={i} className={css[e.tone]}>
+          <b>{e.name}</b>
+          {e.at && (
+            <span>
+              <At at={e.at} />
+            </span>
+          )}
+          {e.lines.map((l, j) => (
+            <span key={j}>{l}</span>
+          ))}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function eventsOf(grant: Grant): Event[] {
+  const g = grant.gate;
+  const asked = (g.assignees ?? []).join(", ");
+  const all: Event[] = [
+    {
+      name: "Proposed",
+      at: g.createdAt,
+      tone: "done",
+      lines: [
+        <Said>{g.requestedBy ? `by ${g.requestedBy}` : "by the program"}</Said>,
+        asked && <Said>{`asked of ${asked}`}</Said>,
+      ].filter(Boolean),
+    },
+  ];
+  const between: (Event & { at: string })[] = [
+    ...(g.assignments ?? []).map((a) => ({
+      name: a.escalation ? "Escalated" : "Delegated",
+      at: a.at,
+      tone: "done" as const,
+      lines: [
+        <Said>
+          {a.escalation ? `to ${a.to.join(", ")}${a.replace ? " only" : ""}` : `${a.by} to ${a.to.join(", ")}`}
+        </Said>,
+        a.reason && <Said>{`“${a.reason}”`}</Said>,
+      ].filter(Boolean),
+    })),
+    ...(g.votes ?? []).map((v) => ({ name: "Vote", at: v.at, tone: "done" as const, lines: decisionLines(v) })),
+  ];
+  all.push(...between.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)));
+  const d = g.decision;
+  if (!d)
+    return [
+      ...all,
+      { name: g.expiresAt ? "Waits until its deadline" : "Waits", at: g.expiresAt, tone: "now", lines: [] },
+      hollow("Executed"),
+    ];
+  const over = d.verdict === "reject" || d.verdict === "expire" || d.verdict === "cancel";
+  all.push({
+    name: `Decided: ${done(d.verdict)}`,
+    at: d.at,
+    tone: d.verdict === "reject" ? "failed" : over ? "none" : "done",
+    lines: decisionLines(d),
+  });
+  if (grant.licenses === 0) return all;
+  if (over) return [...all, hollow("Released"), hollow("Executed")];
+  for (const use of grant.uses) all.push(...useEvents(use));
+  if (grant.uses.length === 0)
+    all.push({ ...hollow("Executed"), lines: [approvals[grant.approval ?? ""] ?? "nothing ran under it yet"] });
+  return all;
+}
+
+const hollow = (name: string): Event => ({ name, tone: "none", lines: [] });
+
+const approvals: Record<string, string> = {
+  usable: "nothing ran under it yet; it may be used",
+  lapsed: "it lapsed unused, and is asked for again",
+  ended: "it ended unused, with its version or branch",
+};
+
+const decisionLines = (d: Decision): ReactNode[] =>
+  [
+    <Said>{`${done(d.verdict)} by ${d.by}${d.for ? ` for ${d.for}` : ""}`}</Said>,
+    d.token ? "by an approval token" : d.actor && d.actor !== d.by && <Said>{`sent by ${d.actor}`}</Said>,
+    d.reason && <Said>{`“${d.reason}”`}</Said>,
+    d.shown && <>digest {short(d.shown)}</>,
+  ].filter(Boolean);
+
+const endings: Record<string, { name: string; tone: Tone }> = {
+  decided: { name: "Not done", tone: "none" },
+  released: { name: "Under way", tone: "now" },
+  executed: { name: "Executed", tone: "done" },
+  unknown: { name: "Outcome unknown", tone: "unknown" },
+};
+
+function useEvents(use: Schemas["Use"]): Event[] {
+  const attempts = use.attempts ?? [];
+  const released: Event[] = attempts.map((a, i) => ({
+    name: "Released",
+    at: a.at,
+    tone: a.undone ? ("failed" as const) : ("done" as const),
+    lines: [
+      a.worker && <Said>{`to ${a.worker.replace(/^worker:/, "")}`}</Said>,
+      `grant used, attempt ${i + 1}`,
+      a.undone && "it did not act",
+    ].filter(Boolean),
+  }));
+  const end = endings[use.status] ?? { name: use.status, tone: "now" as const };
+  const outcome = onRecord(use.outcome);
+  const last = attempts.at(-1)?.at;
+  const took = last && use.status === "executed" ? `, took ${length(Date.parse(use.at) - Date.parse(last))}` : "";
+  return [
+    ...released,
+    {
+      ...end,
+      at: use.at,
+      lines: [
+        <Said>{`${use.name}${use.occurrence ? ` [${use.occurrence}]` : ""}${took}`}</Said>,
+        use.failed ? `${use.failed} attempts before did not act` : "",
+        outcome && <Inline node={outcome} max={80} />,
+      ].filter(Boolean),
+    },
+  ];
+}
+
+/** OtherQuestion leads to the question before or after this one. */
+export const OtherQuestion = ({ id, children }: { id: string; children: ReactNode }) => (
+  <Link href={`/gates/${encodeURIComponent(id)}`}>{children}</Link>
+);

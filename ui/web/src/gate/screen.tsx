@@ -1,0 +1,121 @@
+import { Link2 } from "lucide-react";
+import { useEffect, useState } from "react";
+import { useLocation } from "wouter";
+import type { Gate, Grant, Schemas } from "../api/client";
+import { useGate, useGrant } from "../data/gates";
+import { Button } from "../parts/button";
+import { Card } from "../parts/card";
+import { Chip } from "../parts/chip";
+import { Failure, Skeleton } from "../parts/notice";
+import { Said } from "../parts/said";
+import { At } from "../parts/time";
+import { Value } from "../parts/value";
+import { onRecord } from "../text/json";
+import { Bar } from "../shell/bar";
+import { marked } from "../text/hidden";
+import { GateDetail } from "./detail";
+import { Life } from "./life";
+import { DecidedBy, RunFailed, stateOf } from "./settled";
+import css from "./screen.module.css";
+
+/** GateScreen is one question with its life: who was asked, who decided, and what ran under it. */
+export function GateScreen({ id }: { id: string }) {
+  const name = decodeURIComponent(id);
+  const gate = useGate(name);
+  const grant = useGrant(name);
+  const [, go] = useLocation();
+  useEffect(() => {
+    if (gate.data) document.title = `${marked(gate.data.intent)} · Posthouse`;
+  }, [gate.data]);
+  return (
+    <>
+      <Bar title={gate.data ? <Said>{gate.data.name}</Said> : "Gate"} end={<CopyLink />} />
+      {gate.isPending && <Skeleton rows={10} height={48} />}
+      {gate.error && !gate.data && (
+        <div className={css.failed}>
+          <Failure error={gate.error} />
+        </div>
+      )}
+      {gate.data && (
+        <div className={css.screen}>
+          <div className={css.main}>
+            <GateDetail
+              key={gate.data.id}
+              page
+              listed={gate.data}
+              gone={false}
+              go={(next) => go(`/gates/${encodeURIComponent(next)}`)}
+            >
+              {gate.data.decision && <RunFailed gate={gate.data} />}
+              {grant.data && <Receipts gate={gate.data} grant={grant.data} />}
+            </GateDetail>
+          </div>
+          <aside className={css.life}>{grant.data && <Life grant={grant.data} />}</aside>
+        </div>
+      )}
+    </>
+  );
+}
+
+function CopyLink() {
+  const [copied, setCopied] = useState(false);
+  return (
+    <Button
+      icon={<Link2 size={16} strokeWidth={1.5} aria-hidden />}
+      onClick={() => {
+        void navigator.clipboard?.writeText(location.href).then(() => setCopied(true));
+      }}
+    >
+      {copied ? "Copied" : "Link"}
+    </Button>
+  );
+}
+
+/** Receipts say for each effect what licensed it, what ran, and what it returned. */
+function Receipts({ gate, grant }: { gate: Gate; grant: Grant }) {
+  const content = onRecord(grant.content);
+  const d = gate.decision;
+  return (
+    <>
+      {d?.verdict === "edit" && content && (
+        <Card title="What was approved, as it was edited">
+          <div className={css.body}>
+            <Value node={content} />
+          </div>
+        </Card>
+      )}
+      {grant.uses.map((u) => (
+        <Receipt key={`${u.thread}/${u.seq}/${u.name}`} use={u} gate={gate} state={stateOf(grant.gate, grant)} />
+      ))}
+    </>
+  );
+}
+
+function Receipt({ use, gate, state }: { use: Schemas["Use"]; gate: Gate; state: string }) {
+  const outcome = onRecord(use.outcome);
+  const rows: [string, React.ReactNode][] = [
+    ["effect", <Said>{`${use.name}${use.occurrence ? ` [${use.occurrence}]` : ""}, ${use.effect}`}</Said>],
+    ["licensed", gate.decision ? <DecidedBy decision={gate.decision} /> : "by nobody"],
+    [
+      "ran",
+      <>
+        <At at={use.at} />
+        {(use.attempts ?? []).length > 0 && `, ${(use.attempts ?? []).length} attempts`}
+      </>,
+    ],
+    ["entry", `#${use.seq} on ${use.branch}`],
+    ["returned", outcome ? <Value node={outcome} /> : "nothing"],
+  ];
+  return (
+    <Card title="Receipt" also={<Chip state={use.status === "decided" ? state : use.status} />}>
+      <dl className={css.receipt}>
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  );
+}

@@ -1,0 +1,109 @@
+import { Link } from "wouter";
+import type { Decision, Gate, Grant } from "../api/client";
+import { inSession, useFailure, useGrant } from "../data/gates";
+import { Card } from "../parts/card";
+import { Said } from "../parts/said";
+import { At } from "../parts/time";
+import { done, useOutcome } from "./decide";
+import css from "./settled.module.css";
+
+/** stateOf is the one word for what became of a question. */
+export function stateOf(gate: Grant["gate"] & { state?: string }, grant: Grant | undefined): string {
+  const d = gate.decision;
+  if (!d) return "waiting";
+  if (d.verdict === "expire") return "expired";
+  if (d.verdict === "cancel") return d.successor ? "superseded" : "withdrawn";
+  if (d.verdict === "reject") return "rejected";
+  if (grant && grant.licenses > 0 && grant.status !== "decided") return grant.status;
+  return done(d.verdict);
+}
+
+/** DecidedBy says who decided, for whom, by which way, and why. */
+export function DecidedBy({ decision: d }: { decision: Decision }) {
+  const sender = d.actor && d.actor !== d.by ? d.actor : "";
+  return (
+    <>
+      {done(d.verdict)} by{" "}
+      <strong>
+        <Said>{d.by}</Said>
+      </strong>
+      {d.for && (
+        <>
+          {" "}
+          for <Said>{d.for}</Said>
+        </>
+      )}
+      {d.token ? (
+        <>
+          {" "}
+          by an approval token
+          {sender && (
+            <>
+              {" "}
+              of <Said>{sender}</Said>
+            </>
+          )}
+        </>
+      ) : (
+        sender && (
+          <>
+            , sent by <Said>{sender}</Said>
+          </>
+        )
+      )}
+    </>
+  );
+}
+
+/** Settled says in the inbox what became of a question: by whom, and what ran under the decision. */
+export function Settled({ gate }: { gate: Gate }) {
+  const outcome = useOutcome(gate.id);
+  const grant = useGrant(inSession(gate) ? undefined : gate.id);
+  const decision = grant.data?.gate.decision;
+  const mine = outcome?.step === "acknowledged" ? outcome : undefined;
+  return (
+    <Card title="What became of it" label="outcome">
+      <div className={css.body} role="status">
+        {decision && (
+          <p>
+            <DecidedBy decision={decision} /> <At at={decision.at} />
+            {decision.reason && (
+              <>
+                : “<Said>{decision.reason}</Said>”
+              </>
+            )}
+          </p>
+        )}
+        {!mine && decision && <RunFailed gate={gate} />}
+        {mine && (
+          <p className={mine.state === "failed" || mine.state === "unknown" ? css.bad : undefined}>
+            <Said>{mine.text}</Said>
+          </p>
+        )}
+        {!decision && !mine && <p>It was answered meanwhile, or nobody waits for it any more.</p>}
+        {decision?.successor && (
+          <p>
+            It was replaced: what is asked changed.{" "}
+            <Link href={`/gates/${encodeURIComponent(decision.successor)}`}>Look at the new question</Link>
+          </p>
+        )}
+        {!inSession(gate) && (
+          <p>
+            <Link href={`/gates/${encodeURIComponent(gate.id)}`}>Its whole life and receipt</Link>
+          </p>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+/** RunFailed says why the run failed that a decision let go on, if it did. */
+export function RunFailed({ gate }: { gate: Pick<Gate, "thread" | "branch"> }) {
+  const failure = useFailure(gate.thread, gate.branch);
+  if (failure.data === undefined || failure.data === null) return null;
+  return (
+    <p className={css.bad} role="alert">
+      The run failed: <Said>{failure.data || "why is not on record"}</Said>
+    </p>
+  );
+}

@@ -1,0 +1,116 @@
+import { useEffect, useRef } from "react";
+import { Link } from "wouter";
+import type { Gate } from "../api/client";
+import { inSession, useGate } from "../data/gates";
+import { done, useOutcome } from "../gate/decide";
+import { named } from "../parts/id";
+import { Said } from "../parts/said";
+import { Ago, isSoon, length, useNow } from "../parts/time";
+import type { Group } from "./order";
+import css from "./list.module.css";
+
+type Props = {
+  groups: Group[];
+  chosen: string | undefined;
+  gone: Set<string>;
+  address: (id: string) => string;
+  decided: boolean;
+};
+
+/** List shows questions in two lines each, grouped by their name. */
+export const List = ({ groups, chosen, gone, address, decided }: Props) => (
+  <>
+    {groups.map((g) => (
+      <section key={g.name} aria-label={g.name || "questions"}>
+        {g.name && (
+          <h2 className={css.group}>
+            <Said>{g.name}</Said>
+            <span>{g.gates.length}</span>
+          </h2>
+        )}
+        <ul>
+          {g.gates.map((gate) => (
+            <Row
+              key={gate.id}
+              gate={gate}
+              on={gate.id === chosen}
+              gone={gone.has(gate.id)}
+              href={address(gate.id)}
+              decided={decided}
+            />
+          ))}
+        </ul>
+      </section>
+    ))}
+  </>
+);
+
+function Row({
+  gate,
+  on,
+  gone,
+  href,
+  decided,
+}: {
+  gate: Gate;
+  on: boolean;
+  gone: boolean;
+  href: string;
+  decided: boolean;
+}) {
+  const ref = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (on) ref.current?.scrollIntoView({ block: "nearest" });
+  }, [on]);
+  const outcome = useOutcome(gate.id);
+  const settled = decided || gone || outcome?.step === "acknowledged";
+  return (
+    <li ref={ref} className={`${css.row} ${on ? css.on : ""} ${settled && !decided ? css.settled : ""}`}>
+      <Link href={href} replace aria-current={on ? "true" : undefined}>
+        <span className={css.intent}>
+          <Said>{gate.intent}</Said>
+        </span>
+        <span className={css.end}>{settled ? <Ended gate={gate} /> : <Due gate={gate} />}</span>
+        <span className={css.about}>
+          <Said>{about(gate)}</Said>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+/** about says in one line where a question comes from. */
+function about(gate: Gate): string {
+  if (inSession(gate)) return "somebody waits on a connection";
+  const votes = (gate.votes ?? []).filter((v) => v.verdict === "approve").length;
+  return [
+    named(gate.thread),
+    gate.requestedBy && `asked by ${gate.requestedBy}`,
+    gate.quorum && `${votes} of ${gate.quorum.need}`,
+    gate.supersedes && "replaces an older question",
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function Due({ gate }: { gate: Gate }) {
+  const now = useNow();
+  if (!gate.expiresAt) return <span className={css.quiet}>no deadline</span>;
+  const ms = Date.parse(gate.expiresAt) - now;
+  return (
+    <time dateTime={gate.expiresAt} className={isSoon(gate.createdAt, gate.expiresAt, now) ? css.soon : css.quiet}>
+      {ms <= 0 ? "over" : length(ms)}
+    </time>
+  );
+}
+
+function Ended({ gate }: { gate: Gate }) {
+  const now = useGate(gate.id, !gate.decision && !inSession(gate));
+  const decision = gate.decision ?? now.data?.decision;
+  if (!decision) return <span className={css.quiet}>sent</span>;
+  return (
+    <span className={css.quiet}>
+      {done(decision.verdict)} <Ago at={decision.at} />
+    </span>
+  );
+}

@@ -1,0 +1,155 @@
+import { ArrowLeft } from "lucide-react";
+import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { Link, useLocation, useSearch } from "wouter";
+import type { Gate } from "../api/client";
+import { useGates, useSessions, type Place } from "../data/gates";
+import { GateDetail } from "../gate/detail";
+import { Button } from "../parts/button";
+import { Empty, Failure, Skeleton } from "../parts/notice";
+import { Tabs } from "../parts/tabs";
+import { Bar } from "../shell/bar";
+import { useKeys } from "../shell/keys";
+import { List } from "./list";
+import { grouped, Seen } from "./order";
+import css from "./screen.module.css";
+
+const places: { place: Place; name: string; show: string }[] = [
+  { place: "mine", name: "For me", show: "" },
+  { place: "open", name: "All open", show: "open" },
+  { place: "decided", name: "Decided", show: "decided" },
+];
+
+const empties: Record<Place, { title: string; text: string }> = {
+  mine: {
+    title: "Nothing waits for you",
+    text: "A program that asks for an approval stops here until somebody decides, for a minute or a month.",
+  },
+  open: {
+    title: "Nothing waits",
+    text: "A program that asks for an approval stops here until somebody decides, for a minute or a month.",
+  },
+  decided: {
+    title: "Nothing is decided yet",
+    text: "Decisions stay here, with who made them and what ran under each.",
+  },
+};
+
+/** InboxScreen lists what waits for a decision, and shows one question of it. */
+export function InboxScreen() {
+  const query = new URLSearchParams(useSearch());
+  const place = places.find((p) => p.show === (query.get("show") ?? "")) ?? places[0]!;
+  return <InboxPlace key={place.place} place={place.place} chosen={query.get("gate") ?? undefined} />;
+}
+
+const addressOf = (place: Place, gate?: string) => {
+  const show = places.find((p) => p.place === place)?.show;
+  const query = new URLSearchParams({ ...(show ? { show } : {}), ...(gate ? { gate } : {}) }).toString();
+  return query ? `/?${query}` : "/";
+};
+
+function InboxPlace({ place, chosen }: { place: Place; chosen: string | undefined }) {
+  const [, go] = useLocation();
+  const list = useGates(place);
+  const sessions = useSessions();
+  const seen = useRef(new Seen());
+  const { groups, flat, gone } = useMemo(() => {
+    const waiting = place === "decided" ? [] : (sessions.data ?? []);
+    const read = [...waiting, ...(list.data?.pages ?? []).flatMap((p) => p.items)];
+    const { gates, gone } = place === "decided" ? { gates: read, gone: new Set<string>() } : seen.current.merge(read);
+    const groups = grouped(gates, place === "decided");
+    return { groups, flat: groups.flatMap((g) => g.gates), gone };
+  }, [list.data, sessions.data, place]);
+  const wide = useWide();
+  const at = flat.findIndex((g) => g.id === chosen);
+  const gate: Gate | undefined = at >= 0 ? flat[at] : chosen === undefined && wide ? flat[0] : undefined;
+  const select = (g: Gate | undefined) => g && go(addressOf(place, g.id), { replace: true });
+  const step = (by: number) => select(flat[Math.min(flat.length - 1, Math.max(0, flat.indexOf(gate as Gate) + by))]);
+  useKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    Enter: gate ? () => go(`/gates/${encodeURIComponent(gate.id)}`) : undefined,
+  });
+  useTitle(flat.length - gone.size, place);
+
+  const position = gate ? `${flat.indexOf(gate) + 1} of ${flat.length}${list.hasNextPage ? "+" : ""}` : "";
+  return (
+    <>
+      <Bar title="Inbox">
+        <Tabs
+          label="inbox"
+          tabs={places.map((p) => ({
+            name: p.name,
+            href: addressOf(p.place),
+            on: p.place === place,
+            count: p.place === place ? countOf(list.data?.pages[0]?.counts) : "",
+          }))}
+        />
+      </Bar>
+      <div className={gate && !wide ? `${css.inbox} ${css.one}` : css.inbox}>
+        <div className={css.list}>
+          {list.isPending && <Skeleton rows={8} height={55} />}
+          {list.error && <Failure error={list.error} safe="What waits stays on record." />}
+          {list.data && flat.length === 0 && (
+            <Empty
+              title={empties[place].title}
+              command={place === "decided" ? undefined : 'posthouse send AGENT "a request"'}
+            >
+              {empties[place].text}
+            </Empty>
+          )}
+          <List
+            groups={groups}
+            chosen={gate?.id}
+            gone={gone}
+            address={(id) => addressOf(place, id)}
+            decided={place === "decided"}
+          />
+          {list.hasNextPage && (
+            <div className={css.more}>
+              <Button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>
+                {list.isFetchingNextPage ? "Loading" : "Show more"}
+              </Button>
+            </div>
+          )}
+        </div>
+        {gate && (
+          <GateDetail
+            key={gate.id}
+            listed={gate}
+            gone={gone.has(gate.id)}
+            go={(id) => go(addressOf(place, id))}
+            back={
+              <p className={css.back}>
+                <Link href={addressOf(place)}>
+                  <ArrowLeft size={16} strokeWidth={1.5} aria-hidden /> Inbox
+                </Link>
+                <span>{position}</span>
+              </p>
+            }
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+const countOf = (counts: Record<string, unknown> | undefined) =>
+  counts ? String(Object.values(counts).reduce((a: number, b) => a + Number(b), 0)) : "";
+
+function useTitle(open: number, place: Place) {
+  useEffect(() => {
+    document.title = `${place !== "decided" && open > 0 ? `(${open}) ` : ""}Inbox · Posthouse`;
+  }, [open, place]);
+}
+
+const wideQuery = matchMedia("(min-width: 900px)");
+
+/** useWide says whether list and detail are beside each other. */
+const useWide = () =>
+  useSyncExternalStore(
+    (l) => {
+      wideQuery.addEventListener("change", l);
+      return () => wideQuery.removeEventListener("change", l);
+    },
+    () => wideQuery.matches,
+  );

@@ -1,0 +1,58 @@
+import type { LucideIcon } from "lucide-react";
+import {
+  Archive,
+  Ban,
+  Check,
+  CircleDashed,
+  CircleHelp,
+  Clock,
+  GitFork,
+  Pause,
+  Play,
+  Split,
+  TriangleAlert,
+  X,
+} from "lucide-react";
+import css from "./chip.module.css";
+
+export type Tone = "waiting" | "running" | "done" | "failed" | "forked" | "grey" | "hollow" | "outline" | "unknown";
+
+/** A state has a colour, an icon and a word: it is never told by colour alone. */
+const states: Record<string, { tone: Tone; icon: LucideIcon }> = {
+  open: { tone: "waiting", icon: Clock },
+  waiting: { tone: "waiting", icon: Clock },
+  proposed: { tone: "waiting", icon: Clock },
+  running: { tone: "running", icon: Play },
+  released: { tone: "running", icon: Play },
+  done: { tone: "done", icon: Check },
+  approved: { tone: "done", icon: Check },
+  executed: { tone: "done", icon: Check },
+  answered: { tone: "done", icon: Check },
+  edited: { tone: "done", icon: Check },
+  decided: { tone: "grey", icon: Check },
+  failed: { tone: "failed", icon: X },
+  rejected: { tone: "outline", icon: X },
+  forked: { tone: "forked", icon: GitFork },
+  ready: { tone: "grey", icon: Pause },
+  interrupted: { tone: "grey", icon: Pause },
+  paused: { tone: "grey", icon: Pause },
+  cancelled: { tone: "grey", icon: Ban },
+  expired: { tone: "hollow", icon: CircleDashed },
+  withdrawn: { tone: "hollow", icon: CircleDashed },
+  superseded: { tone: "hollow", icon: Split },
+  archived: { tone: "grey", icon: Archive },
+  unknown: { tone: "unknown", icon: CircleHelp },
+  weak: { tone: "failed", icon: TriangleAlert },
+};
+
+/** Chip says a state in a word. also says more of it, such as the time that is left. */
+export function Chip({ state, also }: { state: string; also?: string }) {
+  const { tone, icon: Icon } = states[state] ?? { tone: "grey" as const, icon: CircleDashed };
+  return (
+    <span className={`${css.chip} ${css[tone]}`}>
+      <Icon size={12} strokeWidth={1.75} aria-hidden />
+      {state}
+      {also && `, ${also}`}
+    </span>
+  );
+}

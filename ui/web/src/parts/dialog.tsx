@@ -1,0 +1,25 @@
+import { useEffect, useRef, type ReactNode } from "react";
+import css from "./dialog.module.css";
+
+type Props = { open: boolean; close: () => void; title: string; children: ReactNode; top?: boolean };
+
+/** Dialog is the browser's own: Esc and a click beside it close it, and focus stays inside. */
+export function Dialog({ open, close, title, children, top }: Props) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const d = ref.current;
+    if (open && !d?.open) d?.showModal();
+    if (!open && d?.open) d.close();
+  }, [open]);
+  return (
+    <dialog
+      ref={ref}
+      aria-label={title}
+      className={top ? `${css.dialog} ${css.top}` : css.dialog}
+      onClose={close}
+      onClick={(e) => e.target === ref.current && close()}
+    >
+      {open && children}
+    </dialog>
+  );
+}

@@ -1,0 +1,140 @@
+import { marked } from "../text/hidden";
+import type { Node } from "../text/json";
+import { inline } from "../text/json";
+import { Fold } from "./fold";
+import css from "./value.module.css";
+
+const maxRows = 12;
+const maxText = 2000;
+
+/** ambiguous says whether a string without its quotes could be taken for something else. */
+const ambiguous = (text: string) =>
+  text === "" || text !== text.trim() || /^(-?\d[\d.eE+-]*|true|false|null|[{["].*)$/.test(text);
+
+/**
+ * Value shows JSON exactly as it is on record, without grouping, currency or dates. Objects indent,
+ * lists of like objects are tables, and what is long folds with its size.
+ */
+export function Value({ node }: { node: Node }) {
+  switch (node.kind) {
+    case "text":
+      return <Leaf source={node.source} />;
+    case "object":
+      return <Members node={node} />;
+    case "array":
+      return <Items items={node.items} />;
+  }
+}
+
+function Leaf({ source }: { source: string }) {
+  if (source[0] !== '"') return <code className={css.leaf}>{source}</code>;
+  const text = JSON.parse(source) as string;
+  const shown = marked(ambiguous(text) ? JSON.stringify(text) : text);
+  if (shown.length <= maxText) return <code className={css.leaf}>{shown}</code>;
+  return (
+    <Fold
+      first={<code className={css.leaf}>{shown.slice(0, maxText)}…</code>}
+      rest={() => <code className={css.leaf}>{shown}</code>}
+      size={`${text.length.toLocaleString("en")} characters`}
+    />
+  );
+}
+
+function Members({ node }: { node: Node & { kind: "object" } }) {
+  if (node.members.length === 0) return <code className={css.leaf}>{"{}"}</code>;
+  const rows = (members: typeof node.members) => (
+    <dl className={css.object}>
+      {members.map((m, i) => (
+        <div key={i} className={css.member}>
+          <dt>
+            <bdi>{marked(m.name)}</bdi>
+          </dt>
+          <dd>
+            <Value node={m.value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+  if (node.members.length <= maxRows) return rows(node.members);
+  return (
+    <Fold
+      first={rows(node.members.slice(0, maxRows))}
+      rest={() => rows(node.members)}
+      size={`${node.members.length} members`}
+    />
+  );
+}
+
+function Items({ items }: { items: Node[] }) {
+  if (items.length === 0) return <code className={css.leaf}>[]</code>;
+  const columns = columnsOf(items);
+  const show = (some: Node[]) => (columns ? <Rows items={some} columns={columns} /> : <List items={some} />);
+  if (items.length <= maxRows) return show(items);
+  return (
+    <Fold
+      first={show(items.slice(0, maxRows))}
+      rest={() => show(items)}
+      size={`${items.length.toLocaleString("en")} rows`}
+    />
+  );
+}
+
+/** columnsOf returns the names that all items have in the same order, if they are objects of simple values. */
+function columnsOf(items: Node[]): string[] | undefined {
+  const names = (n: Node) => (n.kind === "object" ? n.members.map((m) => m.name) : []);
+  const first = names(items[0] as Node);
+  const key = JSON.stringify(first);
+  const flat = (n: Node) => n.kind === "object" && n.members.every((m) => m.value.kind === "text");
+  const fits = first.length > 0 && first.length <= 6 && new Set(first).size === first.length;
+  return fits && items.every((n) => flat(n) && JSON.stringify(names(n)) === key) ? first : undefined;
+}
+
+const Rows = ({ items, columns }: { items: Node[]; columns: string[] }) => (
+  <div className={css.scroll} tabIndex={0} role="group" aria-label="list">
+    <table className={css.table}>
+      <thead>
+        <tr>
+          {columns.map((c) => (
+            <th key={c} scope="col">
+              <bdi>{marked(c)}</bdi>
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item, i) => (
+          <tr key={i}>
+            {item.kind === "object" &&
+              item.members.map((m, j) => (
+                <td key={j}>
+                  <Value node={m.value} />
+                </td>
+              ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+const List = ({ items }: { items: Node[] }) => (
+  <ol className={css.list}>
+    {items.map((item, i) => (
+      <li key={i}>
+        <Value node={item} />
+      </li>
+    ))}
+  </ol>
+);
+
+/** Inline shows a value in one line, cut where it is long. */
+export function Inline({ node, max = 120 }: { node: Node; max?: number }) {
+  const text =
+    node.kind === "text" && node.source[0] === '"' ? marked(JSON.parse(node.source) as string) : inline(node);
+  return (
+    <code title={text.length > max ? text.slice(0, 4000) : undefined}>
+      {text.length > max ? `${text.slice(0, max)}…` : text}
+    </code>
+  );
+}

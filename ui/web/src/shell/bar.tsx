@@ -1,0 +1,50 @@
+import type { ReactNode } from "react";
+import { live } from "../data/query";
+import { exact } from "../parts/time";
+import { Key } from "../parts/key";
+import css from "./bar.module.css";
+
+/** Bar is the top of a screen: its name, its places, and whether it is live. */
+export const Bar = ({ title, children, end }: { title: ReactNode; children?: ReactNode; end?: ReactNode }) => (
+  <header className={css.bar}>
+    <h1>{title}</h1>
+    {children}
+    <span className={css.space} />
+    {end}
+    <LiveState />
+    <span className={css.palette}>
+      <Key>Ctrl K</Key>
+    </span>
+  </header>
+);
+
+/** LiveState says whether the screen follows what is recorded. A click pauses it. */
+function LiveState() {
+  const feed = live();
+  const { live: on, paused, since } = feed.use();
+  const at = exact(new Date(since).toISOString());
+  const word = paused ? "paused" : on ? "live" : "not live";
+  return (
+    <button
+      type="button"
+      className={on && !paused ? css.live : `${css.live} ${css.off}`}
+      onClick={() => feed.pause()}
+      title={
+        paused
+          ? `paused since ${at}: go on`
+          : on
+            ? "what is recorded is shown as it happens: pause"
+            : `the server is not heard since ${at}; it is tried again`
+      }
+      aria-label={`${word}${on && !paused ? "" : ` since ${at}`}`}
+    >
+      {word}
+      {(paused || !on) && (
+        <span className={css.since}>
+          {" "}
+          since {new Date(since).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })}
+        </span>
+      )}
+    </button>
+  );
+}

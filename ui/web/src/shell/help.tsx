@@ -1,0 +1,39 @@
+import { Dialog } from "../parts/dialog";
+import css from "./help.module.css";
+
+const keys: [string, string, string][] = [
+  ["Everywhere", "Ctrl K", "go to an id or a screen"],
+  ["Everywhere", "?", "this list"],
+  ["Inbox", "j  k", "the next question, the one before"],
+  ["Inbox", "Enter", "open the question on a page of its own"],
+  ["A question", "a", "approve: opens a line to confirm"],
+  ["A question", "r", "reject"],
+  ["A question", "e", "edit"],
+  ["A question", "p", "respond"],
+  ["A question", "d", "delegate"],
+  ["Confirm", "Shift Enter", "send the decision"],
+  ["Confirm", "Esc", "back, nothing is sent"],
+];
+
+/** HelpDialog lists the keys. */
+export const HelpDialog = ({ open, close }: { open: boolean; close: () => void }) => (
+  <Dialog open={open} close={close} title="Keys">
+    <div className={css.keys}>
+      <h2>Keys</h2>
+      <table>
+        <tbody>
+          {keys.map(([where, key, does], i) => (
+            <tr key={key + does}>
+              <th scope="row">{keys[i - 1]?.[0] === where ? "" : where}</th>
+              <td>
+                <kbd>{key}</kbd>
+              </td>
+              <td>{does}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p>No single key decides: each opens a line where the decision is confirmed. A decision cannot be undone.</p>
+    </div>
+  </Dialog>
+);

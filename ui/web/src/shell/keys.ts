@@ -1,0 +1,31 @@
+import { useEffect, useRef } from "react";
+
+const isField = (target: EventTarget | null) =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/** keysOff says whether a person turned single keys off. */
+export const keysOff = () => localStorage.getItem("keys") === "off";
+
+export type Keys = Record<string, (() => void) | undefined>;
+
+/**
+ * useKeys binds single keys. They are dead in fields, with modifiers, on repeat, while a dialog is
+ * open, and where a person turned them off.
+ */
+export function useKeys(keys: Keys) {
+  const now = useRef(keys);
+  now.current = keys;
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (e.defaultPrevented || e.repeat || e.ctrlKey || e.metaKey || e.altKey || isField(e.target) || keysOff())
+        return;
+      if (document.querySelector("dialog[open]")) return;
+      const act = now.current[e.key];
+      if (!act) return;
+      e.preventDefault();
+      act();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}

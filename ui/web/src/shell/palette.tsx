@@ -1,0 +1,90 @@
+import { useEffect, useMemo, useState } from "react";
+import { useLocation } from "wouter";
+import { Dialog } from "../parts/dialog";
+import { Said } from "../parts/said";
+import css from "./palette.module.css";
+
+type Command = { name: string; run: () => void };
+
+/** Palette goes to a screen or an id that somebody types. Ctrl-K opens it. */
+export function Palette({ keys }: { keys: () => void }) {
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const [, go] = useLocation();
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
+        e.preventDefault();
+        setText("");
+        setAt(0);
+        setOpen((is) => !is);
+      }
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+  const found = useMemo<Command[]>(() => {
+    const all: Command[] = [
+      { name: "Inbox: for me", run: () => go("/") },
+      { name: "Inbox: all open", run: () => go("/?show=open") },
+      { name: "Inbox: decided", run: () => go("/?show=decided") },
+      { name: "Documentation", run: () => location.assign("/docs") },
+      { name: "Keys", run: keys },
+    ];
+    const typed = text.trim();
+    const named = all.filter((c) => c.name.toLowerCase().includes(typed.toLowerCase()));
+    return typed.startsWith("gate-")
+      ? [{ name: `Gate ${typed}`, run: () => go(`/gates/${encodeURIComponent(typed)}`) }, ...named]
+      : named;
+  }, [text, go, keys]);
+  const run = (c: Command | undefined) => {
+    if (!c) return;
+    setOpen(false);
+    c.run();
+  };
+  const step = (by: number) => setAt((i) => Math.min(Math.max(0, i + by), found.length - 1));
+  return (
+    <Dialog open={open} close={() => setOpen(false)} title="Go to" top>
+      <input
+        className={css.input}
+        autoFocus
+        role="combobox"
+        aria-expanded
+        aria-controls="commands"
+        aria-activedescendant={`command-${at}`}
+        aria-label="Go to an id or a screen"
+        placeholder="Go to an id or a screen"
+        value={text}
+        onChange={(e) => {
+          setText(e.target.value);
+          setAt(0);
+        }}
+        onKeyDown={(e) => {
+          if (e.key === "ArrowDown") step(1);
+          else if (e.key === "ArrowUp") step(-1);
+          else if (e.key === "Enter") run(found[at]);
+          else return;
+          e.preventDefault();
+        }}
+      />
+      <ul id="commands" role="listbox" aria-label="what was found" className={css.list}>
+        {found.map((c, i) => (
+          <li
+            key={c.name}
+            id={`command-${i}`}
+            role="option"
+            aria-selected={i === at}
+            className={i === at ? css.on : ""}
+            onClick={() => run(c)}
+          >
+            <Said>{c.name}</Said>
+          </li>
+        ))}
+        {found.length === 0 && (
+          <li className={css.nothing}>Nothing has that name. The whole id of a gate leads to it.</li>
+        )}
+      </ul>
+    </Dialog>
+  );
+}

@@ -1,0 +1,94 @@
+import { BookOpen, CircleUser, Inbox } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import type { Schemas } from "../api/client";
+import { useGates } from "../data/gates";
+import { useWeak } from "../data/me";
+import { Said } from "../parts/said";
+import { Account } from "./account";
+import { HelpDialog } from "./help";
+import { useKeys } from "./keys";
+import { Logo } from "./logo";
+import { Palette } from "./palette";
+import css from "./shell.module.css";
+
+type Me = Schemas["MeBody"];
+
+/** Shell is what stands around every screen: navigation, warnings, the palette and the list of keys. */
+export function Shell({ me, out, children }: { me: Me; out: boolean; children: ReactNode }) {
+  const [location] = useLocation();
+  const [help, setHelp] = useState(false);
+  const waiting = useWaiting();
+  useKeys({ "?": () => setHelp(true) });
+  return (
+    <div className={css.app}>
+      <nav className={css.nav} aria-label="screens">
+        <Link href="/" className={css.logo} aria-label="Posthouse">
+          <Logo />
+        </Link>
+        <Link
+          href="/"
+          className={location === "/" || location.startsWith("/gates/") ? `${css.item} ${css.on}` : css.item}
+        >
+          <Inbox size={16} strokeWidth={1.5} aria-hidden />
+          <span className={css.word}>Inbox</span>
+          {waiting && (
+            <span className={css.badge} aria-label={`${waiting} wait for you`}>
+              {waiting}
+            </span>
+          )}
+        </Link>
+        <a href="/docs" className={css.item}>
+          <BookOpen size={16} strokeWidth={1.5} aria-hidden />
+          <span className={css.word}>Documentation</span>
+        </a>
+        <button type="button" className={`${css.item} ${css.bottom}`} popoverTarget="account">
+          <CircleUser size={16} strokeWidth={1.5} aria-hidden />
+          <span className={css.word}>Account</span>
+        </button>
+      </nav>
+      <main className={css.main}>
+        <Banners out={out} role={me.role} />
+        {children}
+      </main>
+      <Account me={me} keys={() => setHelp(true)} />
+      <Palette keys={() => setHelp(true)} />
+      <HelpDialog open={help} close={() => setHelp(false)} />
+    </div>
+  );
+}
+
+function useWaiting(): string {
+  const list = useGates("mine");
+  const first = list.data?.pages[0];
+  const n = Object.values(first?.counts ?? {}).reduce((a: number, b) => a + Number(b), 0);
+  return n === 0 ? "" : n > 99 ? "99+" : String(n);
+}
+
+function Banners({ out, role }: { out: boolean; role: Me["role"] }) {
+  const weak = useWeak();
+  return (
+    <>
+      {out && (
+        <p className={`${css.banner} ${css.bad}`} role="alert">
+          You are logged out. What you typed is kept on this page: log in at{" "}
+          <a href="/login" target="_blank">
+            /login
+          </a>{" "}
+          in another tab, then go on here.
+        </p>
+      )}
+      {weak.data && weak.data.length > 0 && (
+        <div className={`${css.banner} ${css.bad}`} role="alert">
+          <strong>This store may lose what it acknowledged.</strong>{" "}
+          {weak.data.map((w) => (
+            <span key={w}>
+              <Said>{w}</Said>{" "}
+            </span>
+          ))}
+        </div>
+      )}
+      {role === "viewer" && <p className={css.banner}>You are a viewer: you may read everything and decide nothing.</p>}
+    </>
+  );
+}

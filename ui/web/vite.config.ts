@@ -1,0 +1,18 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+// The server's policy allows nothing inline, so no asset may become a data: address.
+export default defineConfig({
+  plugins: [react()],
+  base: "/",
+  build: {
+    outDir: "build/site",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    cssCodeSplit: false,
+    target: "es2023",
+    license: { fileName: "licences.md" },
+  },
+  server: { proxy: { "/api": "http://127.0.0.1:8095" } },
+});
