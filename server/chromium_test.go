@@ -48,7 +48,7 @@ func startBrowser(ctx context.Context, path string) (b *browser, err error) {
 	if err != nil {
 		return nil, err
 	}
-	started := &browser{profile: profile, ended: make(chan struct{}), cmd: exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+	started := &browser{profile: profile, ended: make(chan struct{}), cmd: exec.Command(path, "--headless=new", "--window-size=1280,900", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--no-first-run", "--disable-extensions", "--disable-background-networking", "--user-data-dir="+profile, "--remote-debugging-port=0", "about:blank")}
 	defer func() {
 		if err != nil {

@@ -11,3 +11,11 @@ export const useWeak = () =>
     queryFn: async () => (await get(api.GET("/readyz"))).weak ?? [],
     refetchInterval: 60_000,
   });
+
+/** useDemo says whether the server shows a made-up week. */
+export const useDemo = () =>
+  useQuery({
+    queryKey: ["version"],
+    queryFn: async () => (await get(api.GET("/version"))).demo ?? false,
+    staleTime: Infinity,
+  });

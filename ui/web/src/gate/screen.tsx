@@ -97,14 +97,14 @@ function Receipt({ use, gate, state }: { use: Schemas["Use"]; gate: Gate; state:
     ["effect", <Said>{`${use.name}${use.occurrence ? ` [${use.occurrence}]` : ""}, ${use.effect}`}</Said>],
     ["licensed", gate.decision ? <DecidedBy decision={gate.decision} /> : "by nobody"],
     [
-      "ran",
+      "began",
       <>
         <At at={use.at} />
         {(use.attempts ?? []).length > 0 && `, ${(use.attempts ?? []).length} attempts`}
       </>,
     ],
     ["entry", `#${use.seq} on ${use.branch}`],
-    ["returned", outcome ? <Value node={outcome} /> : "nothing"],
+    ["returned", outcome ? <Value node={outcome} /> : use.status === "executed" ? "nothing" : "not known"],
   ];
   return (
     <Card title="Receipt" also={<Chip state={use.status === "decided" ? state : use.status} />}>

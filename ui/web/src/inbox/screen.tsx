@@ -60,8 +60,11 @@ function InboxPlace({ place, chosen }: { place: Place; chosen: string | undefine
     return { groups, flat: groups.flatMap((g) => g.gates), gone };
   }, [list.data, sessions.data, place]);
   const wide = useWide();
-  const at = flat.findIndex((g) => g.id === chosen);
-  const gate: Gate | undefined = at >= 0 ? flat[at] : chosen === undefined && wide ? flat[0] : undefined;
+  const auto = useRef<string>(undefined); // what was selected without anybody's doing: it stays
+  const found = flat.find((g) => g.id === (chosen ?? auto.current));
+  const gate: Gate | undefined =
+    chosen === undefined && !wide ? undefined : (found ?? (chosen === undefined ? flat[0] : undefined));
+  if (chosen === undefined) auto.current = gate?.id;
   const select = (g: Gate | undefined) => g && go(addressOf(place, g.id), { replace: true });
   const step = (by: number) => select(flat[Math.min(flat.length - 1, Math.max(0, flat.indexOf(gate as Gate) + by))]);
   useKeys({

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { useDemo } from "../data/me";
 import { live } from "../data/query";
 import { exact } from "../parts/time";
 import { Key } from "../parts/key";
@@ -10,6 +11,7 @@ export const Bar = ({ title, children, end }: { title: ReactNode; children?: Rea
     <h1>{title}</h1>
     {children}
     <span className={css.space} />
+    <Demo />
     {end}
     <LiveState />
     <span className={css.palette}>
@@ -17,6 +19,16 @@ export const Bar = ({ title, children, end }: { title: ReactNode; children?: Rea
     </span>
   </header>
 );
+
+/** Demo says that what is shown was made up. */
+function Demo() {
+  const demo = useDemo();
+  return demo.data ? (
+    <span className={css.demo} title="a week that was made up; it is gone when the server ends">
+      demo
+    </span>
+  ) : null;
+}
 
 /** LiveState says whether the screen follows what is recorded. A click pauses it. */
 function LiveState() {

@@ -27,22 +27,23 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
           <Logo />
         </Link>
         <Link
+          aria-label={waiting ? `Inbox, ${waiting} wait for you` : "Inbox"}
           href="/"
           className={location === "/" || location.startsWith("/gates/") ? `${css.item} ${css.on}` : css.item}
         >
           <Inbox size={16} strokeWidth={1.5} aria-hidden />
           <span className={css.word}>Inbox</span>
           {waiting && (
-            <span className={css.badge} aria-label={`${waiting} wait for you`}>
+            <span className={css.badge} aria-hidden>
               {waiting}
             </span>
           )}
         </Link>
-        <a href="/docs" className={css.item}>
+        <a href="/docs" className={css.item} aria-label="Documentation">
           <BookOpen size={16} strokeWidth={1.5} aria-hidden />
           <span className={css.word}>Documentation</span>
         </a>
-        <button type="button" className={`${css.item} ${css.bottom}`} popoverTarget="account">
+        <button type="button" className={`${css.item} ${css.bottom}`} popoverTarget="account" aria-label="Account">
           <CircleUser size={16} strokeWidth={1.5} aria-hidden />
           <span className={css.word}>Account</span>
         </button>

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, open, start } from "./server.mjs";
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([start(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+const article = "article[aria-label]";
+
+test("a question is approved with the keyboard alone, and its receipt is seen", async () => {
+  const { page, close } = await open(browser, server, "/");
+  await page.waitForSelector(article);
+  const intent = await page.getAttribute(article, "aria-label");
+  await page.waitForTimeout(600); // keys are dead for half a second after the page chose the question itself
+  await page.keyboard.press("a");
+  await page.waitForSelector('form [aria-label="reason"]');
+  assert.equal(await page.locator("[aria-label=outcome]").count(), 0, "one key decided");
+  await page.keyboard.type("matches the order, a r e p d");
+  await page.keyboard.press("Shift+Enter");
+  await page.waitForSelector("[aria-label=outcome]");
+  await page.waitForFunction(() => document.querySelector("[aria-label=outcome]").textContent.includes("approved by"));
+  assert.match(await page.innerText("[aria-label=outcome]"), /approved by operator.*matches the order/s);
+  assert.equal(await page.getAttribute(article, "aria-label"), intent, "the question left its place");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/gates\/gate-/);
+  await page.waitForFunction(() =>
+    document.querySelector("[aria-label='what happened']")?.textContent.includes("Executed"),
+  );
+  assert.match(await page.innerText("article"), /Receipt/);
+  await close();
+});
+
+test("one question is decided in two tabs at once: one wins, and both say who", async () => {
+  const first = await open(browser, server, "/?show=open");
+  const second = await open(browser, server, "/?show=open");
+  for (const { page } of [first, second]) {
+    await page.waitForSelector(article);
+    await page.getByRole("button", { name: "Reject" }).click();
+    await page.fill('form [aria-label="reason"]', "once");
+  }
+  const send = ({ page }) => page.locator("article footer form").getByRole("button", { name: "Reject" }).click();
+  await Promise.all([send(first), send(second)]);
+  for (const { page, close } of [first, second]) {
+    await page.waitForFunction(() =>
+      document.querySelector("[aria-label=outcome]")?.textContent.includes("rejected by operator"),
+    );
+    await close();
+  }
+});
+
+test("a viewer's page has nothing to press, and a stranger is led to the login and back", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${server.url}/?show=decided#x`);
+  await page.waitForURL(/\/login\?next=/);
+  assert.equal(new URL(page.url()).searchParams.get("next"), "/?show=decided#x");
+  await page.fill("#token", server.token);
+  await page.click("form button.primary");
+  await page.waitForURL(/show=decided#x$/);
+  await context.close();
+});

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { launch, open, picture, start } from "./server.mjs";
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([start(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+const screens = [
+  { name: "inbox", path: "/", ready: "main li a", narrow: true },
+  { name: "question", path: "/", ready: "main li a", open: true },
+  { name: "confirm", path: "/", ready: "main li a", open: true, press: "Approve" },
+  { name: "decided", path: "/?show=decided", ready: "main li a" },
+  { name: "gate", path: "/?show=decided", ready: "main li a", open: true, page: true },
+];
+
+for (const width of [360, 390, 1280, 2560]) {
+  for (const theme of ["light", "dark"]) {
+    test(`every screen at ${width} in ${theme}: nothing sideways, no violation of axe`, async () => {
+      const size = { viewport: { width, height: width < 900 ? 780 : 800 }, colorScheme: theme };
+      for (const s of screens) {
+        const { page, close } = await open(browser, server, s.path, size);
+        await page.waitForSelector(s.ready);
+        if (s.open) await page.locator("main li a").first().click();
+        if (s.page) {
+          await page.locator('article a[href^="/gates/"]').first().click();
+          await page.waitForSelector("[aria-label='what happened']");
+        }
+        if (s.press) await page.getByRole("button", { name: s.press }).first().click();
+        await page.evaluate(() => document.fonts.ready);
+        await page.waitForTimeout(150);
+        await picture(page, `${s.name}-${width}-${theme}`);
+        if (width === 390 || width === 1280) {
+          await page.evaluate(axe);
+          const { violations } = await page.evaluate(() => globalThis.axe.run());
+          assert.deepEqual(
+            violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(" ")}`),
+            [],
+            s.name,
+          );
+        }
+        await close();
+      }
+    });
+  }
+}

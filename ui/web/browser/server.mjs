@@ -1,0 +1,70 @@
+// The real binary with its made-up week, and a browser. What a page reports as an error, or refuses by
+// the policy, fails the test that saw it.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const binary = process.env.PAGE_BINARY ?? "../../bin/posthouse";
+const executablePath = process.env.POSTHOUSE_CHROMIUM ?? "/usr/bin/chromium";
+
+/** start serves the made-up week, or a directory, and resolves once it answers. */
+export async function start(args = ["--demo"], addr = "127.0.0.1:0") {
+  const child = spawn(binary, ["dev", "--addr", addr, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const said = {};
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [, name, value] = /^(API|Token file) +(.*)$/.exec(line) ?? [];
+    if (name) said[name] = value;
+    if (line.startsWith("next:")) break;
+  }
+  child.stdout.resume();
+  assert.ok(said.API, "the server did not say where it is");
+  const stop = async (signal = "SIGTERM") => {
+    child.kill(signal);
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  };
+  return { url: said.API.replace(/\/api$/, ""), token: (await readFile(said["Token file"], "utf8")).trim(), stop };
+}
+
+export const launch = () => chromium.launch({ executablePath, args: ["--no-sandbox"] });
+
+/** open logs in and opens a page. The page's errors are those that the test ends with. */
+export async function open(browser, server, path, options = {}) {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: "reduce",
+    ...options,
+  });
+  const page = await context.newPage();
+  const errors = [];
+  page.on("pageerror", (e) => errors.push(e.message));
+  page.on("console", (m) => {
+    const refused = /Content Security Policy/.test(m.text());
+    if (refused || (m.type() === "error" && !/ERR_|status of (4|5)\d\d/.test(m.text()))) errors.push(m.text());
+  });
+  await page.goto(`${server.url}/login?next=${encodeURIComponent(path)}`);
+  await page.fill("#token", server.token);
+  await Promise.all([page.waitForURL((u) => u.pathname !== "/login"), page.click("form button.primary")]);
+  return {
+    page,
+    /** close ends the test's page, and fails with what went wrong on it. */
+    async close() {
+      await context.close();
+      assert.deepEqual(errors, []);
+    },
+  };
+}
+
+const pictures = process.env.PAGE_PICTURES;
+
+/** picture writes a picture of a page for a person to look at, if a directory for them is named. */
+export async function picture(page, name) {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${name} scrolls sideways by ${wide} pixels`);
+  if (!pictures) return;
+  await mkdir(pictures, { recursive: true });
+  await page.screenshot({ path: `${pictures}/${name}.png` });
+}
