@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import type { Gate, Grant, Schemas } from "../api/client";
 import { useGate, useGrant } from "../data/gates";
+import { useMe } from "../data/me";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Chip } from "../parts/chip";
@@ -36,6 +37,7 @@ export function GateScreen({ id }: { id: string }) {
           <Failure error={gate.error} />
         </div>
       )}
+      <SentTo />
       {gate.data && (
         <div className={css.screen}>
           <div className={css.main}>
@@ -54,6 +56,18 @@ export function GateScreen({ id }: { id: string }) {
         </div>
       )}
     </>
+  );
+}
+
+/** SentTo says who a link was sent to, if somebody else opened it: they answer as themselves. */
+function SentTo() {
+  const me = useMe();
+  const meant = new URLSearchParams(location.hash.slice(1)).get("for");
+  if (!me.data || !meant || meant === me.data.name) return null;
+  return (
+    <p className={css.sent} role="note">
+      This link was sent to <Said>{meant}</Said>. You are <Said>{me.data.name}</Said>, and answer as yourself.
+    </p>
   );
 }
 
