@@ -27,6 +27,11 @@ type Options struct {
 	// its own. Nil: SQLite and memory on this machine.
 	Server *scratch.Server
 	Now    func() time.Time // default time.Now
+
+	// Serve runs the workloads of the product as it is served, on this machine. Duration is how long the
+	// one runs that looks at memory; default 30 s.
+	Serve    bool
+	Duration time.Duration
 }
 
 // A Figure is one thing that was measured.
@@ -78,15 +83,18 @@ func storeWorkloads() []workload {
 }
 
 func (o *Options) workloads() []workload {
-	if o != nil && o.Server != nil {
+	switch {
+	case o != nil && o.Server != nil:
 		return storeWorkloads()
+	case o != nil && o.Serve:
+		return serviceWorkloads()
 	}
 	return workloads()
 }
 
 // Names returns the workloads with what each is about, in the order they run.
 func Names() (names, about []string) {
-	for _, w := range slices.Concat(workloads(), storeWorkloads()) {
+	for _, w := range slices.Concat(workloads(), storeWorkloads(), serviceWorkloads()) {
 		names, about = append(names, w.name), append(about, w.about)
 	}
 	return names, about

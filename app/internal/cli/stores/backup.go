@@ -29,7 +29,7 @@ The copy is a whole store of its own: verify it, or open it with
 			n, err := withStore(cmd.Context(), store.toRead, func(from posthouse.Store, _ datadir.Dir) (int64, error) {
 				b, ok := from.(posthouse.Backuper)
 				if !ok {
-					return 0, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store does not copy itself"}
+					return 0, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store does not copy itself", Hint: store.ownBackup()}
 				}
 				if err := e.During(time.Now, "copying", func() error { return b.Backup(cmd.Context(), args[0]) }); err != nil {
 					return 0, err
@@ -47,6 +47,22 @@ The copy is a whole store of its own: verify it, or open it with
 	}
 	store.Add(e, cmd)
 	return cmd
+}
+
+// ownBackup says how a store is copied that does not copy itself.
+func (f *StoreFlag) ownBackup() string {
+	const orAny = "; a copy of any store: posthouse store copy FROM sqlite:FILE. docs/backup.md has both"
+	switch f.scheme() {
+	case "postgres", "postgresql":
+		return "its server does: pg_dump --format=custom, which is consistent beside running servers, or base backups with WAL for a point in time" + orAny
+	case "redis", "rediss":
+		return "its server does: the files of its data directory (appendonlydir), as Redis documents" + orAny
+	case "nats", "tls":
+		return "its server does: nats stream backup, with the servers of posthouse stopped" + orAny
+	case "s3":
+		return "its service does: versions or replication of the bucket" + orAny
+	}
+	return "a copy of any store: posthouse store copy FROM sqlite:FILE"
 }
 
 // sizeOf returns the bytes of a file, or of those in a directory.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,9 +42,13 @@ that. Rounds of both are interleaved; figures are medians, and the ratio is what
 counts. Workloads:
 
 ` + list.String() + `
-With --store the last two run against a store of yours, in namespaces that are dropped
+With --store the workloads writer and writers run against a store of yours, in namespaces that are dropped
 after each round, beside a bare client of the same server: one row a step, one round
 trip, one sync.
+
+With --serve the last four run: the product as it is served, over SQLite on this machine,
+and all of its clients in this process. Memory is watched for --duration; ten minutes tell
+more than the default does.
 
 CPU, allocations and memory a step are of this process, the baseline's beside them.
 
@@ -55,6 +60,7 @@ A figure that misses its limit, or grew, is marked; the exit code is 1 then.`,
 		Example: `  posthouse bench
   posthouse bench --only w1,chat --rounds 15
   posthouse bench --store postgres://posthouse@db.example.com/posthouse
+  posthouse bench --serve --duration 10m
   posthouse bench --json > bench.json
   posthouse bench --against bench.json`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -79,9 +85,13 @@ A figure that misses its limit, or grew, is marked; the exit code is 1 then.`,
 	f.IntVar(&o.Scale, "scale", 1, "divide the number of steps, for a quick look whose figures mean little")
 	f.StringVar(&url, "store", "", "measure this store, beside a bare client of the same server")
 	weakFlag(cmd, &allowWeak)
+	f.BoolVar(&o.Serve, "serve", false, "measure the product as it is served, with its clients")
+	f.DurationVar(&o.Duration, "duration", 30*time.Second, "how long memory is watched, with --serve")
 	f.StringVar(&against, "against", "", "compare with this earlier run, a `file` that --json wrote")
 	f.StringVar(&o.Dir, "dir", "", "where to make databases (default: the system's temporary directory)")
 	f.BoolVar(&encrypt, "encrypt", false, "encrypt what posthouse stores, with a key made for the occasion; limits are those without")
+	cmd.MarkFlagsMutuallyExclusive("serve", "store")
+	cmd.MarkFlagsMutuallyExclusive("serve", "encrypt")
 	return cmd
 }
 
