@@ -31,6 +31,7 @@ type Store struct {
 	readers *db.Pool
 	packs   packs
 	news    wake.News
+	watched watchedPages
 
 	queue   *groupcommit.Queue[request]
 	commits atomic.Uint64

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,22 +21,82 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 	start, bad := s.parseCursor(ctx, cursor) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
 		after, err := start, bad
-		for err == nil {
+		for waited := false; err == nil; waited = true {
 			news := s.news.Wait()
-			p := db.Page[*posthouse.Entry]{Want: db.MaxPage}
-			err = s.read(ctx, "watch", func(c *db.Conn) error { return s.watchPage(ctx, c, &p, &after) })
-			for _, e := range p.Items { // also those before an entry that cannot be read
-				if !yield(e, nil) {
+			p := &watchedPage{after: after, news: news, end: after, read: make(chan struct{})}
+			if waited && !s.opts.ReadOnly { // else another process writes, and tells nobody
+				p = s.watched.share(ctx, s, p)
+			} else {
+				p.fill(ctx, s)
+			}
+			after, err = p.end, p.err
+			for _, e := range p.items { // also those before an entry that cannot be read
+				own := *e // others may have the page
+				if !yield(&own, nil) {
 					return
 				}
 			}
-			if err == nil && len(p.Items) == 0 {
-				s.await(ctx, news)
+			if err == nil && !p.full {
+				s.await(ctx, news) // what was written since the page was read is news
 				err = ctx.Err()
 			}
 		}
 		yield(nil, err)
 	}
+}
+
+// A watchedPage is what follows a place in the log, as watches read it.
+type watchedPage struct {
+	after int64
+	news  <-chan struct{}
+	read  chan struct{} // closed once what follows is there
+
+	items []*posthouse.Entry
+	end   int64
+	full  bool // there may be more
+	err   error
+}
+
+// watchedPages has the page that was asked for last. Watches that wait for news at one place, as all do that
+// have seen everything, read it once.
+type watchedPages struct {
+	mu   sync.Mutex
+	last *watchedPage
+}
+
+// share fills a page, or returns the one that another watch has filled, if it was asked for since the last
+// commit: what that lacks is news.
+func (w *watchedPages) share(ctx context.Context, s *Store, p *watchedPage) *watchedPage {
+	w.mu.Lock()
+	last := w.last
+	shared := last != nil && last.after == p.after && last.news == p.news
+	if !shared {
+		w.last = p
+	}
+	w.mu.Unlock()
+	if shared {
+		select {
+		case <-last.read:
+		case <-ctx.Done():
+			p.err = ctx.Err()
+			return p
+		}
+		if last.err == nil {
+			return last
+		}
+	}
+	p.fill(ctx, s) // if the other could not, since its watch had ended, for this watch alone
+	return p
+}
+
+func (p *watchedPage) fill(ctx context.Context, s *Store) {
+	defer close(p.read)
+	rows := db.Page[*posthouse.Entry]{Want: db.MaxPage}
+	p.err = s.read(ctx, "watch", func(c *db.Conn) (err error) {
+		p.full, err = s.watchPage(ctx, c, &rows, &p.end)
+		return err
+	})
+	p.items = rows.Items
 }
 
 // await returns when there may be something new.
@@ -74,20 +135,20 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (n int64, err er
 	return n, nil
 }
 
-func (s *Store) watchPage(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], after *int64) error {
+func (s *Store) watchPage(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], after *int64) (full bool, err error) {
 	for stmt, err := range c.Rows(qWatch, *after) {
 		if err != nil || p.Full() {
-			return err
+			return err == nil, err
 		}
 		if stmt.ColumnInt64(layout.ColID) <= *after {
-			return layout.OutOfOrder("entries")
+			return false, layout.OutOfOrder("entries")
 		}
 		e, err := s.readRow(ctx, c, p, stmt, stmt.ColumnText(layout.ColBody+1), false)
 		if err != nil {
-			return err
+			return false, err
 		}
 		*after = stmt.ColumnInt64(layout.ColID)
 		e.Cursor = strconv.FormatInt(*after, 10)
 	}
-	return nil
+	return false, nil
 }
