@@ -18,7 +18,7 @@ import (
 
 const (
 	defaultDuration = 30 * time.Second
-	steadyClients   = 4  // that ask and decide
+	steadyClients   = 4  // that ask and decide, at most 25 times a second each
 	steadyListeners = 50 // that follow all events
 	steadyLooks     = 60 // at memory
 )
@@ -57,7 +57,14 @@ func steady(s *session) (err error) {
 	var done atomic.Int64
 	for c := range steadyClients {
 		work.Go(func() {
+			pace := time.NewTicker(time.Second / 25)
+			defer pace.Stop()
 			for n := 0; ctx.Err() == nil; n++ {
+				select {
+				case <-pace.C:
+				case <-ctx.Done():
+					return
+				}
 				if err := v.whole(ctx, fmt.Sprintf("order-%d-%d", c, n)); err != nil {
 					stop(err)
 				}
