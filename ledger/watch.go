@@ -41,7 +41,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 	}
 	entries := watcher.Watch(ctx, q.Cursor) // here, not at the first element: "now" is the time of the call
 	return func(yield func(*posthouse.Event, error) bool) {
-		w := watch{l: l.core.Core, ctx: ctx, q: q, seen: map[string]threadlog.LinkMark{}, whole: q.Cursor == "", yield: yield}
+		w := watch{l: l.core.Core, ctx: ctx, q: q, whole: q.Cursor == "", yield: yield}
 		if isInside {
 			e, err := inside.entry(ctx, l.core.Store)
 			if ctx.Err() != nil {
@@ -71,16 +71,39 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 }
 
 // maxWatched bounds the threads that a watch remembers the last entry of, about 150
-// bytes each.
-const maxWatched = 1 << 14
+// bytes each: a server may have a thousand watches.
+const maxWatched = 1 << 10
+
+// lastSeen has the last entry of each thread that a watch met lately.
+type lastSeen struct {
+	young, old map[string]threadlog.LinkMark // old has those from before the newest half of maxWatched
+}
+
+// swap puts a thread's entry in the place of the one before, and returns that. forgot says that others
+// were forgotten for it.
+func (l *lastSeen) swap(thread string, m threadlog.LinkMark) (last threadlog.LinkMark, ok, forgot bool) {
+	last, ok = l.young[thread]
+	if !ok {
+		last, ok = l.old[thread]
+		if len(l.young) >= maxWatched/2 {
+			forgot = len(l.old) > 0
+			l.old, l.young = l.young, nil
+		}
+		if l.young == nil {
+			l.young = map[string]threadlog.LinkMark{}
+		}
+	}
+	l.young[thread] = m
+	return last, ok, forgot
+}
 
 type watch struct {
 	l     *core.Core
 	ctx   context.Context
 	q     WatchQuery
-	seen  map[string]threadlog.LinkMark // the last entry of each thread
-	whole bool                          // what is not in seen was not watched before
-	gap   threadlog.LogOrder            // of the thread that lacked entries last
+	seen  lastSeen
+	whole bool               // what is not in seen was not watched before
+	gap   threadlog.LogOrder // of the thread that lacked entries last
 	yield func(*posthouse.Event, error) bool
 }
 
@@ -88,12 +111,8 @@ type watch struct {
 // thread.
 func (w *watch) checkGap(e *posthouse.Entry) error {
 	m := threadlog.LinkMark{Seq: e.Seq, Prev: e.Prev, Link: e.Link()}
-	last, ok := w.seen[e.Thread]
-	if len(w.seen) >= maxWatched && !ok {
-		clear(w.seen)
-		w.whole = false
-	}
-	w.seen[e.Thread] = m
+	last, ok, forgot := w.seen.swap(e.Thread, m)
+	w.whole = w.whole && !forgot
 	if !ok && !w.whole || m.Seq <= last.Seq || m.IsNextAfter(last) { // a lower number is of a thread that started over
 		return nil
 	}
