@@ -83,7 +83,7 @@ func eachSummary(ctx context.Context, c *db.Conn, fill func(*layout.Summary) err
 	}
 }
 
-// schemaError wraps an error of a migration, and says if the database is newer.
+// schemaError wraps an error of a migration, and says if the database is newer or older.
 func (s *Store) schemaError(err error) error {
 	var newer *sqlschema.NewerError
 	if errors.As(err, &newer) {
@@ -92,6 +92,12 @@ func (s *Store) schemaError(err error) error {
 			Message: fmt.Sprintf("%s has schema version %d; this program knows versions up to %d",
 				s.path, newer.Database, newer.Program),
 			Hint: "use the version of posthouse that wrote it, or a newer one; the file was not changed",
+		}
+	}
+	if older, ok := errors.AsType[*sqlschema.OlderError](err); ok {
+		return &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Message: s.path + ": " + older.Error(),
+			Hint: "the start of a server brings it up to date; before that, back it up with the version that wrote it",
 		}
 	}
 	return s.wrap("bring the schema up to date", err)

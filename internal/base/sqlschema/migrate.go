@@ -43,6 +43,17 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("the database has schema version %d; this program knows versions up to %d", e.Database, e.Program)
 }
 
+// An OlderError refuses to read a database that lacks migrations.
+type OlderError struct {
+	Database int // the schema version found
+	Program  int // the one that is wanted
+}
+
+// Error names both versions.
+func (e *OlderError) Error() string {
+	return fmt.Sprintf("the database has schema version %d; this program reads version %d", e.Database, e.Program)
+}
+
 // Load reads the migrations at the top of fsys: files named NNNN_words.sql,
 // numbered from 1 without gaps. It fails on anything else that ends in .sql.
 func Load(fsys fs.FS) ([]Migration, error) {
@@ -67,7 +78,7 @@ func Load(fsys fs.FS) ([]Migration, error) {
 }
 
 // Check fails unless the database has exactly the schema of ms. A newer one is a
-// [NewerError]; any other error says that migrations are missing. It writes nothing.
+// [NewerError], one that lacks migrations an [OlderError]. It writes nothing.
 func Check(ctx context.Context, db DB, ms []Migration) error {
 	have, err := db.Version(ctx)
 	switch {
@@ -76,7 +87,7 @@ func Check(ctx context.Context, db DB, ms []Migration) error {
 	case have > len(ms):
 		return &NewerError{Database: have, Program: len(ms)}
 	case have < len(ms):
-		return fmt.Errorf("sqlschema: the database has schema version %d and must be migrated to %d first", have, len(ms))
+		return &OlderError{Database: have, Program: len(ms)}
 	}
 	return nil
 }
