@@ -18,9 +18,10 @@ import (
 
 const (
 	defaultDuration = 30 * time.Second
-	steadyClients   = 4  // that ask and decide, at most 25 times a second each
-	steadyListeners = 50 // that follow all events
-	steadyLooks     = 60 // at memory
+	steadyClients   = 4    // that ask and decide, at most 25 times a second each
+	steadyListeners = 50   // that follow all events
+	steadyLooks     = 60   // at memory
+	steadyThreads   = 5000 // before, more than the Ledger keeps in memory
 )
 
 // steady keeps a server busy for Options.Duration, and looks at its live memory and at what it does
@@ -53,6 +54,12 @@ func steady(s *session) (err error) {
 			_, _ = io.Copy(io.Discard, body) // until the end
 			_ = body.Close()
 		})
+	}
+	if err := together(s.n(steadyThreads), func(n int) error {
+		_, err := v.app.Run(s.ctx, fmt.Sprintf("before-%d", n), payment{To: "ACME"})
+		return err
+	}); err != nil {
+		return err
 	}
 	var done atomic.Int64
 	for c := range steadyClients {
