@@ -104,7 +104,7 @@ func (t *ThreadInfo) writeAudiences(f *fields) {
 			n++
 		}
 	}
-	if n == 0 && t.Ended == 0 {
+	if n == 0 && t.Ended == 0 && !t.reminds() {
 		return
 	}
 	f.Number(&n)

@@ -45,6 +45,7 @@ type Gate struct {
 
 	Quorum     *Quorum     `json:"quorum,omitempty"`     // several people vote; nil: one decides
 	Escalation *Escalation `json:"escalation,omitempty"` // who else may decide from a time on
+	Remind     []time.Time `json:"remind,omitempty"`     // when those who may decide are reminded, ascending, at most [MaxReminders]
 	// Supersedes is the gate that this one replaces: what it asked has changed, or its
 	// answer no longer counts.
 	Supersedes ID `json:"supersedes,omitempty"`
@@ -68,6 +69,7 @@ type Gate struct {
 
 	Votes       []Decision   `json:"votes,omitempty"`       // of a quorum, oldest first
 	Assignments []Assignment `json:"assignments,omitempty"` // how the right to decide moved, oldest first
+	Notices     []Notice     `json:"notices,omitempty"`     // reminders, and who set it aside, oldest first
 
 	Decision *Decision `json:"decision,omitempty"` // nil while it waits
 
@@ -78,7 +80,7 @@ type Gate struct {
 // A GateRecord holds what the log has of a gate beside what people see.
 type GateRecord struct {
 	Salt  []byte // of the digest in the header; nil if the gate has no salt
-	Trail uint64 // the entry of the newest vote or assignment
+	Trail uint64 // the entry of the newest vote, assignment or notice
 
 	// Kept says that the gate was on record before, at the source of a fork. Rules made
 	// since do not apply to it.
@@ -131,7 +133,7 @@ func AsksPeople(kind string) bool {
 func (g *GateInfo) waiting(seq uint64) WaitingGate {
 	return WaitingGate{
 		ID: g.ID, Branch: g.Branch, Seq: seq, ExpiresAt: g.ExpiresAt, Kind: cmp.Or(g.Kind, GateApproval), Signal: g.Signal, Latch: g.Latch,
-		EscalateAt: g.EscalateAt,
+		EscalateAt: g.EscalateAt, RemindAt: g.RemindAt,
 	}
 }
 
@@ -181,7 +183,7 @@ type Decision struct {
 
 	At    time.Time `json:"at"`              // set by the Ledger
 	Seq   uint64    `json:"seq,omitempty"`   // of its entry, set by the Ledger
-	Trail uint64    `json:"trail,omitempty"` // entry of the gate's newest vote or assignment, set by the Ledger
+	Trail uint64    `json:"trail,omitempty"` // entry of the gate's newest vote, assignment or notice, set by the Ledger
 }
 
 // RuntimeActor is the name under which the runtime cancels gates and lets them expire.
@@ -264,6 +266,7 @@ func (g *Gate) Clone() *Gate {
 	for i := range c.Assignments {
 		c.Assignments[i].To = slices.Clone(c.Assignments[i].To)
 	}
+	c.Remind, c.Notices = slices.Clone(g.Remind), slices.Clone(g.Notices)
 	if g.Decision != nil {
 		c.Decision = g.Decision.Clone()
 	}

@@ -23,7 +23,7 @@ type Escalation struct {
 }
 
 // An Assignment records that the right to decide a gate moved: a person handed it on,
-// or the gate escalated.
+// the gate escalated, or a substitute decided.
 type Assignment struct {
 	Gate       ID        `json:"gate"`
 	By         string    `json:"by"`              // who handed it on; "posthouse" for an escalation
@@ -34,6 +34,52 @@ type Assignment struct {
 	Reason     string    `json:"reason,omitempty"`
 	At         time.Time `json:"at"`
 	Seq        uint64    `json:"seq,omitempty"` // of its entry
+
+	Substitution ID `json:"substitution,omitempty"` // by which To decided in the place of By
+}
+
+// MaxReminders bounds the reminders that a question declares.
+const MaxReminders = 20
+
+// A NoticeKind is the kind of a [Notice]. A later version may have others.
+type NoticeKind string
+
+// The kinds of notice.
+const (
+	NoticeReminder NoticeKind = "reminder" // one of [Gate.Remind] is due: once for all that are
+	NoticeSnooze   NoticeKind = "snooze"   // a person hides the gate from their own inbox
+	NoticeUnsnooze NoticeKind = "unsnooze" // and has it back
+)
+
+// A Notice is something on record about an open gate that changes neither its deadline nor who may
+// decide it.
+type Notice struct {
+	Gate   ID         `json:"gate"`
+	Kind   NoticeKind `json:"kind"`
+	By     string     `json:"by"`               // the person; "posthouse" of a reminder
+	Actor  string     `json:"actor,omitempty"`  // who sent it, when an operator acts for By
+	Until  time.Time  `json:"until,omitzero"`   // of a snooze; of a reminder when the next one is due, zero without another
+	Reason string     `json:"reason,omitempty"` // at most 4,000 bytes
+	At     time.Time  `json:"at"`
+	Seq    uint64     `json:"seq,omitempty"` // of its entry
+}
+
+// SnoozedUntil returns until when a person hides the gate from their own inbox, zero if they do
+// not: it ends with its time, a reminder, an escalation, or the gate.
+func (g *Gate) SnoozedUntil(name string, at time.Time) time.Time {
+	for _, n := range slices.Backward(g.Notices) {
+		e := g.Escalation
+		escalated := e != nil && n.At.Before(e.At) && !at.Before(e.At)
+		switch {
+		case g.Decision != nil, escalated, n.Kind == NoticeReminder, n.Kind == NoticeUnsnooze && n.By == name:
+			return time.Time{}
+		case n.Kind == NoticeSnooze && n.By == name && at.Before(n.Until):
+			return n.Until
+		case n.Kind == NoticeSnooze && n.By == name:
+			return time.Time{}
+		}
+	}
+	return time.Time{}
 }
 
 // Voted returns the vote that a person gave, or sent for somebody.

@@ -24,6 +24,7 @@ const (
 	RecordRelease    RecordKind = 9
 	RecordAudience   RecordKind = 12
 	RecordNote       RecordKind = 13
+	RecordNotice     RecordKind = 14
 )
 
 var recordNames = map[RecordKind]string{
@@ -32,7 +33,7 @@ var recordNames = map[RecordKind]string{
 	RecordSignal: "signal", RecordTake: "take",
 	RecordVote: "vote", RecordAssignment: "assignment",
 	RecordRelease: "release", RecordAudience: "audience",
-	RecordNote: "note",
+	RecordNote: "note", RecordNotice: "notice",
 }
 
 // String returns the noun, as in logs and JSON.
@@ -79,6 +80,7 @@ type Record struct {
 	Release    *ReleaseInfo  `json:"release,omitempty"`
 	Audience   *AudienceInfo `json:"audience,omitempty"`
 	Note       *NoteInfo     `json:"note,omitempty"`
+	Notice     *NoticeInfo   `json:"notice,omitempty"`
 
 	Parts PartList // of a checkpoint
 	own   bool     // the checkpoint's id is its order key
@@ -147,6 +149,8 @@ func (rec *Record) fields(f *fields, format byte) {
 		made(f, &rec.Audience).fields(f)
 	case RecordNote:
 		made(f, &rec.Note).fields(f)
+	case RecordNotice:
+		made(f, &rec.Notice).fields(f)
 	default:
 		f.Fail("record of unknown kind %d", rec.Kind)
 	}
@@ -178,6 +182,8 @@ func (rec *Record) head(f *fields) {
 // format returns the lowest format that can hold the record.
 func (rec *Record) format() byte {
 	switch s, g, c := rec.Step, rec.Gate, rec.Checkpoint; {
+	case rec.Notice != nil, g != nil && !g.RemindAt.IsZero():
+		return entryNotice
 	case rec.Note != nil, s != nil && hasStory(s.Took, s.Attempts), c != nil && hasStory(c.Took, c.Attempts):
 		return entryStory
 	case s != nil && (s.Grant != "" || s.Unordered), g != nil && (!g.Content.IsZero() || g.Supersedes != ""), c != nil && c.Kind == KindRestartStep:

@@ -21,6 +21,7 @@ type GateInfo struct {
 	EscalateAt time.Time `json:"escalateAt,omitzero"`
 	Content    Hash      `json:"content,omitzero"`     // digest of what is shown, salted with bytes of the body
 	Supersedes ID        `json:"supersedes,omitempty"` // the gate that it replaces
+	RemindAt   time.Time `json:"remindAt,omitzero"`    // the first reminder
 }
 
 func (g *GateInfo) fields(f *fields, format byte) {
@@ -35,6 +36,9 @@ func (g *GateInfo) fields(f *fields, format byte) {
 	if format >= entryBound {
 		f.OptionalHash((*[32]byte)(&g.Content), "digest")
 		f.optionalGateID(&g.Supersedes)
+	}
+	if format >= entryNotice {
+		f.Moment(&g.RemindAt)
 	}
 }
 
@@ -70,7 +74,7 @@ func (d *DecideInfo) fields(f *fields) {
 type VoteInfo struct {
 	Gate    ID      `json:"gate"`
 	GateSeq uint64  `json:"gateSeq"`
-	Prior   uint64  `json:"prior,omitempty"` // the previous entry with a vote on or assignment of the gate
+	Prior   uint64  `json:"prior,omitempty"` // the previous entry with a vote on, an assignment or a notice of the gate
 	Verdict Verdict `json:"verdict"`
 	By      string  `json:"by"`
 }
@@ -100,14 +104,37 @@ func (a *AssignInfo) fields(f *fields) {
 	f.Flag(&a.Escalation)
 }
 
-// Trail returns what a vote or assignment refers to: its gate, the gate's entry and the
-// previous entry of the trail. ok is false for other records.
+// A NoticeInfo is the header of a [Notice]; the body is the notice as JSON.
+type NoticeInfo struct {
+	Gate    ID         `json:"gate"`
+	GateSeq uint64     `json:"gateSeq"`
+	Prior   uint64     `json:"prior,omitempty"` // as in VoteInfo
+	Kind    NoticeKind `json:"kind"`
+	By      string     `json:"by"`
+	Until   time.Time  `json:"until,omitzero"` // of a snooze; of a reminder when the next one is due
+}
+
+var noticeCodes = []string{string(NoticeReminder), string(NoticeSnooze), string(NoticeUnsnooze)}
+
+func (n *NoticeInfo) fields(f *fields) {
+	f.gateID(&n.Gate)
+	f.Number(&n.GateSeq)
+	f.Number(&n.Prior)
+	f.CodeOrText((*string)(&n.Kind), noticeCodes, "a kind of notice")
+	f.Text(&n.By)
+	f.Moment(&n.Until)
+}
+
+// Trail returns what a vote, an assignment or a notice refers to: its gate, the gate's entry and
+// the previous entry of the trail. ok is false for other records.
 func (rec *Record) Trail() (gate ID, at, prior uint64, ok bool) {
 	switch {
 	case rec.Vote != nil:
 		return rec.Vote.Gate, rec.Vote.GateSeq, rec.Vote.Prior, true
 	case rec.Assignment != nil:
 		return rec.Assignment.Gate, rec.Assignment.GateSeq, rec.Assignment.Prior, true
+	case rec.Notice != nil:
+		return rec.Notice.Gate, rec.Notice.GateSeq, rec.Notice.Prior, true
 	}
 	return "", 0, 0, false
 }
@@ -115,7 +142,7 @@ func (rec *Record) Trail() (gate ID, at, prior uint64, ok bool) {
 // checkTrail checks that a trail refers to earlier entries only.
 func (rec *Record) checkTrail(e *Entry, f *fields) {
 	if _, at, prior, ok := rec.Trail(); ok && (at == 0 || at >= e.Seq || prior >= e.Seq || prior != 0 && prior <= at) {
-		f.Fail("a vote or assignment of a gate in entry %d, behind entry %d", at, prior)
+		f.Fail("a vote, assignment or notice of a gate in entry %d, behind entry %d", at, prior)
 	}
 }
 
@@ -128,7 +155,7 @@ func ReadGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
 		return nil, Corrupt("gate %s at entry %d of thread %q does not decode: %v", r.Gate.ID, e.Seq, e.Thread, err)
 	}
 	g.ID, g.Thread, g.Branch, g.Seq, g.Hash, g.Decision = r.Gate.ID, e.Thread, r.Gate.Branch, e.Seq, e.Hash, nil
-	g.Votes, g.Assignments, g.Record.Followed, g.Record.Salt = nil, nil, b.Followed, b.Salt
+	g.Votes, g.Assignments, g.Notices, g.Record.Followed, g.Record.Salt = nil, nil, nil, b.Followed, b.Salt
 	if r.Gate.Content != g.Digest() {
 		return nil, Corrupt("gate %s at entry %d of thread %q does not show what its header has the digest of", r.Gate.ID, e.Seq, e.Thread)
 	}

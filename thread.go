@@ -24,7 +24,7 @@ type ThreadInfo struct {
 	Coordination string        `json:"coordination,omitempty"`
 	Branches     []BranchHead  `json:"branches,omitempty"` // main first, then by name
 	Waiting      []WaitingGate `json:"waiting,omitempty"`  // open gates, oldest first
-	Due          Millis        `json:"due,omitempty"`      // when the next gate expires or escalates, or the next timer fires; 0: never
+	Due          Millis        `json:"due,omitempty"`      // when the next gate expires, escalates or reminds, or the next timer fires; 0: never
 	Signals      []SignalMark  `json:"signals,omitempty"`  // the newest signal of each name, ordered by each name's first signal
 	Taken        []SignalTake  `json:"taken,omitempty"`    // how far each branch took them
 	Cancelling   []CancelMark  `json:"cancelling,omitempty"`
@@ -51,7 +51,8 @@ type WaitingGate struct {
 	Latch     bool      `json:"latch,omitempty"`
 
 	EscalateAt time.Time `json:"escalateAt,omitzero"` // zero once the escalation is on record
-	Trail      uint64    `json:"trail,omitempty"`     // the entry of its newest vote or assignment
+	RemindAt   time.Time `json:"remindAt,omitzero"`   // the next reminder
+	Trail      uint64    `json:"trail,omitempty"`     // the entry of its newest vote, assignment or notice
 	Audience   *Audience `json:"-"`                   // who may decide it; nil if only the gate says so
 }
 
@@ -147,7 +148,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 			t.Waiting = append(slices.Clip(t.Waiting), r.Gate.waiting(e.Seq))
 		case r.Decision != nil:
 			t.applyDecision(r.Decision, e.Seq)
-		case r.Vote != nil, r.Assignment != nil:
+		case r.Vote != nil, r.Assignment != nil, r.Notice != nil:
 			t.applyTrail(r, e.Seq)
 		case r.Audience != nil:
 			t.applyAudience(r.Audience)
@@ -233,7 +234,7 @@ func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 	}
 }
 
-// applyTrail notes a vote or assignment. The gate still waits.
+// applyTrail notes a vote, an assignment or a notice. The gate still waits.
 func (t *ThreadInfo) applyTrail(r *Record, seq uint64) {
 	gate, _, _, _ := r.Trail()
 	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == gate })
@@ -244,6 +245,9 @@ func (t *ThreadInfo) applyTrail(r *Record, seq uint64) {
 	t.Waiting[i].Trail = seq
 	if r.Assignment != nil && r.Assignment.Escalation {
 		t.Waiting[i].EscalateAt = time.Time{}
+	}
+	if r.Notice != nil && r.Notice.Kind == NoticeReminder {
+		t.Waiting[i].RemindAt = r.Notice.Until
 	}
 }
 
@@ -299,7 +303,7 @@ func (t *ThreadInfo) deriveStatus() {
 		}
 	}
 	for _, w := range t.Waiting {
-		for _, at := range [...]time.Time{w.ExpiresAt, w.EscalateAt} {
+		for _, at := range [...]time.Time{w.ExpiresAt, w.EscalateAt, w.RemindAt} {
 			if ms := Millis(at.UnixMilli()); !at.IsZero() && (t.Due == 0 || ms < t.Due) {
 				t.Due = ms
 			}
@@ -361,6 +365,7 @@ func (t *ThreadInfo) fields(f *fields) {
 	f.Flag(&t.Sealed)
 	t.audiences(f)
 	t.births(f)
+	t.reminders(f)
 }
 
 func (w *WaitingGate) fields(f *fields) {
@@ -414,14 +419,33 @@ func (t *ThreadInfo) branchEnded(h BranchHead) {
 // births are what is known of deleted branches, at the end of a summary. Summaries without any
 // end before it, as in earlier versions.
 func (t *ThreadInfo) births(f *fields) {
-	if f.Writing() && t.Ended == 0 || !f.Writing() && (f.Err() != nil || f.Len() == 0) {
+	if f.Writing() && t.Ended == 0 && !t.reminds() || !f.Writing() && (f.Err() != nil || f.Len() == 0) {
 		return
 	}
-	if f.Number(&t.Ended); t.Ended == 0 {
-		f.Fail("a deleted branch without an entry")
-	}
+	f.Number(&t.Ended)
 	canon.List(&f.Fields, &t.Births, func(b *Birth) {
 		f.branch(&b.Branch)
 		f.Number(&b.After)
 	})
+	if !f.Writing() && t.Ended == 0 && (f.Len() == 0 || len(t.Births) > 0) {
+		f.Fail("a deleted branch without an entry")
+	}
+}
+
+func (t *ThreadInfo) reminds() bool {
+	return slices.ContainsFunc(t.Waiting, func(w WaitingGate) bool { return !w.RemindAt.IsZero() })
+}
+
+// reminders are the next reminders of waiting gates, at the end of a summary. A summary without
+// any ends before them.
+func (t *ThreadInfo) reminders(f *fields) {
+	if f.Writing() && !t.reminds() || !f.Writing() && (f.Err() != nil || f.Len() == 0) {
+		return
+	}
+	for i := range t.Waiting {
+		f.Moment(&t.Waiting[i].RemindAt)
+	}
+	if !f.Writing() && !t.reminds() {
+		f.Fail("no reminders")
+	}
 }

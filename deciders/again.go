@@ -34,3 +34,12 @@ func CheckAskAgain(g *posthouse.Gate) error {
 	}
 	return nil
 }
+
+// RemindAgain returns when a question that is asked again reminds people: as long after it is asked
+// as the first time.
+func RemindAgain(g *posthouse.Gate, now time.Time) (at []time.Time) {
+	for _, t := range g.Remind {
+		at = append(at, posthouse.ToMillis(now.Add(t.Sub(g.CreatedAt))))
+	}
+	return at
+}

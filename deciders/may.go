@@ -76,15 +76,38 @@ func NotAssigned(g *posthouse.Gate, name string) error {
 	return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " is not among those this gate is assigned to", Hint: hint}
 }
 
+// MaySnooze returns why a person may not set the gate aside in their inbox, or nil: it is not in it.
+func MaySnooze(g *posthouse.Gate, name string, at time.Time) error {
+	switch {
+	case !posthouse.InInbox(g.Kind):
+		return posthouse.Invalid("gate", "%s waits for a %s and is in no inbox", g.ID, g.Kind)
+	case g.Decision != nil:
+		return decidedError(g)
+	case !g.ExpiresAt.IsZero() && !at.Before(g.ExpiresAt):
+		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(g.ID) + " has expired", Hint: "it leaves all inboxes by itself"}
+	case g.Voted(name) != nil:
+		return &posthouse.Error{
+			Code: posthouse.CodeVoted, Decision: g.Voted(name), Message: name + " has voted on gate " + string(g.ID) + ", which has left their inbox",
+		}
+	case !OpenTo(g, name, at):
+		return NotAssigned(g, name)
+	}
+	return nil
+}
+
+func decidedError(g *posthouse.Gate) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeDecided, Decision: g.Decision, Message: "gate " + string(g.ID) + " was decided: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
+	}
+}
+
 // MayDelegate returns why a person may not hand on their right to decide the gate, or nil.
 func MayDelegate(g *posthouse.Gate, name string, at time.Time) error {
 	switch _, ok := Right(g, name, at); {
 	case !g.AsksPeople():
 		return posthouse.Invalid("gate", "%s waits for a %s and asks nobody", g.ID, g.Kind)
 	case g.Decision != nil:
-		return &posthouse.Error{
-			Code: posthouse.CodeDecided, Decision: g.Decision, Message: "gate " + string(g.ID) + " was decided: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
-		}
+		return decidedError(g)
 	case !g.ExpiresAt.IsZero() && !at.Before(g.ExpiresAt):
 		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(g.ID) + " has expired", Hint: "nobody can decide it any more"}
 	case len(g.Assignees) == 0:

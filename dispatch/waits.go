@@ -41,6 +41,9 @@ func (a *attempts) encodeWaits(ctx context.Context, c *claims.Claim, waits []tas
 				shift(&e.At, from)
 				g.Escalation = &e
 			}
+			for i := range g.Remind {
+				shift(&g.Remind[i], now)
+			}
 			if err := cmp.Or(handler.CheckName("question", g.Name), commit.ValidateGate(g, false), a.core.Rules.MayOpen(g)); err != nil {
 				return nil, err
 			}
@@ -79,7 +82,7 @@ func sameWaits(recorded json.RawMessage, waits []task.Wait) bool {
 		}
 		for i := range list {
 			if g := list[i].Question; g != nil {
-				g.Instance, g.ExpiresAt = "", time.Time{}
+				g.Instance, g.ExpiresAt, g.Remind = "", time.Time{}, nil
 				if g.Escalation != nil {
 					g.Escalation.At = time.Time{}
 				}

@@ -244,7 +244,7 @@ func (a *Auto) late(ctx context.Context, task *engine.Task, asked posthouse.Gate
 			return nil, ctx.Err()
 		}
 	}
-	asked.Decision, asked.ExpiresAt, asked.Escalation = d, time.Time{}, nil
+	asked.Decision, asked.ExpiresAt, asked.Escalation, asked.Remind = d, time.Time{}, nil, nil
 	return task.Gates().RecordDecided(ctx, asked, g)
 }
 

@@ -299,3 +299,21 @@ func ExampleQuestion_fourEyes() {
 	// carol <nil>
 	// approve by carol  <nil>
 }
+
+// People are reminded four hours after they were asked, and an hour before the deadline.
+func ExampleQuestion_reminders() {
+	_, _, out, err := asked(gate.Question{
+		Name: "refund", Expires: 48 * time.Hour, Remind: []gate.Reminder{{After: 4 * time.Hour}, {Before: time.Hour}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g := out.Waiting[0]
+	for _, at := range g.Remind {
+		fmt.Println(g.ExpiresAt.Sub(at).Round(time.Second), "before the deadline")
+	}
+	// Output:
+	// 44h0m0s before the deadline
+	// 1h0m0s before the deadline
+}

@@ -30,6 +30,7 @@ type Question struct {
 	Quorum         *posthouse.Quorum   // several people vote, approve or reject; default: one decides
 	FourEyes       bool                // two people, neither the requester, who must be known: a Quorum of 2
 	Escalate       *Escalation         // more people from some time on; needs Assignees
+	Remind         []Reminder          // when those who may decide are reminded, at most [posthouse.MaxReminders]; default: never
 	Auto           *Auto               // what is decided without a person; default: nothing
 
 	// Bind says what an answer holds for. By default that is this name, text and
@@ -48,6 +49,20 @@ type Escalation struct {
 	After   time.Duration // from now; before Expires
 	To      []string      // 1 to 1,000
 	Replace bool          // the assignees before lose their right; default: they keep it
+}
+
+// A Reminder says when people are reminded of a question that waits. One of the two is set.
+type Reminder struct {
+	After  time.Duration // from now; before Expires
+	Before time.Duration // before the deadline; needs Expires, and is shorter
+}
+
+// at returns when the reminder is due.
+func (r *Reminder) at(now, expires time.Time) time.Time {
+	if r.After > 0 {
+		return now.Add(r.After)
+	}
+	return expires.Add(-r.Before)
 }
 
 const (
@@ -120,6 +135,19 @@ func (q *Question) validateRule() error {
 	if err := q.Auto.validate(q.Quorum != nil || q.FourEyes); err != nil {
 		return err
 	}
+	if n := len(q.Remind); n > posthouse.MaxReminders {
+		return posthouse.Invalid("Remind", "has %d reminders; the limit is %d", n, posthouse.MaxReminders)
+	}
+	for i, r := range q.Remind {
+		switch {
+		case (r.After > 0) == (r.Before > 0) || r.After < 0 || r.Before < 0:
+			return posthouse.Invalid("Remind", "must say either after how long or how long before the deadline, in number %d", i+1)
+		case r.Before > 0 && q.Expires == 0:
+			return posthouse.Invalid("Remind", "is %s before a deadline, and the question has none: set Expires", r.Before)
+		case q.Expires > 0 && max(r.After, r.Before) >= q.Expires:
+			return posthouse.Invalid("Remind", "is %s away, and the question ends after %s", max(r.After, r.Before), q.Expires)
+		}
+	}
 	switch e := q.Escalate; {
 	case q.Auto != nil && len(q.Name) > maxTool:
 		return posthouse.Invalid("Name", "of a question with Auto is %d bytes long; the limit is %d", len(q.Name), maxTool)
@@ -181,6 +209,11 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 	if q.Expires > 0 {
 		g.ExpiresAt = now.Add(q.Expires)
 	}
+	for i := range q.Remind {
+		g.Remind = append(g.Remind, posthouse.ToMillis(q.Remind[i].at(now, g.ExpiresAt)))
+	}
+	slices.SortFunc(g.Remind, time.Time.Compare)
+	g.Remind = slices.CompactFunc(g.Remind, time.Time.Equal)
 	if e := q.Escalate; e != nil {
 		g.Escalation = &posthouse.Escalation{At: now.Add(e.After), To: slices.Clone(e.To), Replace: e.Replace}
 	}

@@ -207,3 +207,34 @@ func TestEscalatedAndDelegatedAnswer(t *testing.T) {
 		t.Errorf("got %+v, %v", a, err)
 	}
 }
+
+func TestReminders(t *testing.T) {
+	var a gate.Answer[any]
+	h := newHost(t, asking(gate.Question{
+		Name: "refund", Expires: 48 * time.Hour, Remind: []gate.Reminder{{Before: time.Hour}, {After: 4 * time.Hour}, {Before: 44 * time.Hour}},
+	}, &a))
+	g := h.wait()[0]
+	asked := g.ExpiresAt.Add(-48 * time.Hour)
+	if len(g.Remind) != 2 || !g.Remind[0].Equal(asked.Add(4*time.Hour)) || !g.Remind[1].Equal(asked.Add(47*time.Hour)) {
+		t.Errorf("reminders at %v, asked at %v", g.Remind, asked)
+	}
+	for name, q := range map[string]gate.Question{
+		"neither":            {Expires: time.Hour, Remind: []gate.Reminder{{}}},
+		"both":               {Expires: time.Hour, Remind: []gate.Reminder{{After: 1, Before: 1}}},
+		"negative":           {Expires: time.Hour, Remind: []gate.Reminder{{After: -1}}},
+		"no deadline":        {Remind: []gate.Reminder{{Before: time.Hour}}},
+		"before it is asked": {Expires: time.Hour, Remind: []gate.Reminder{{Before: time.Hour}}},
+		"after the deadline": {Expires: time.Hour, Remind: []gate.Reminder{{After: 2 * time.Hour}}},
+		"a hundred": {Remind: func() (all []gate.Reminder) {
+			for i := range 100 {
+				all = append(all, gate.Reminder{After: time.Duration(i+1) * time.Minute})
+			}
+			return all
+		}()},
+	} {
+		q.Name = "refund"
+		if err := newHost(t, asking(q, &a)).run(); !errors.Is(err, posthouse.ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", name, err)
+		}
+	}
+}

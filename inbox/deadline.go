@@ -95,9 +95,14 @@ func listByDeadline(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, err
 func (b *byDeadline) withDeadline(ctx context.Context) (more bool, err error) {
 	var ready datedHeap
 	due := posthouse.ThreadQuery{Thread: b.q.Thread, Graph: b.q.Program, DueBefore: math.MaxInt64}
+	scanned := 0
 	for t, err := range b.ledger.Threads(ctx, due) {
 		if err != nil {
 			return false, err
+		}
+		if scanned++; scanned > b.q.Scan { // there is no place among those due to go on from
+			b.More = true
+			return false, nil
 		}
 		for len(ready) > 0 && ready[0].due < t.Due {
 			if more, err := b.take(ctx, heap.Pop(&ready).(dated)); !more || err != nil {

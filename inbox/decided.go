@@ -78,6 +78,7 @@ type merger struct {
 	ctx    context.Context
 	ledger *ledger.Ledger
 	after  *spot // nil: from the newest
+	since  posthouse.Millis
 	open   sources
 	last   spot // up to which everything was looked at
 	moved  bool // last is after the cursor
@@ -85,6 +86,9 @@ type merger struct {
 
 func listDecided(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
 	m := &merger{page: page{q: q}, ctx: ctx, ledger: l}
+	if !q.Since.IsZero() {
+		m.since = posthouse.Millis(q.Since.UnixMilli())
+	}
 	if q.After != "" {
 		after, err := readSpot(q.After)
 		if err != nil {
@@ -100,6 +104,9 @@ func listDecided(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error)
 		more, err := m.until(t.Minute() + 60_000)
 		if err != nil || !more {
 			return &m.Page, err
+		}
+		if t.Minute()+60_000 <= m.since {
+			return &m.Page, nil
 		}
 		if q.Coordination != "" && t.CoordinationName() != q.Coordination {
 			continue
@@ -233,6 +240,9 @@ func (m *merger) fill(s *source) error {
 // until lists what was decided at a time or later, and reports whether the page has room.
 func (m *merger) until(bound posthouse.Millis) (more bool, err error) {
 	for len(m.open) > 0 && m.open[0].next.at >= bound {
+		if m.open[0].next.at < m.since {
+			return false, nil
+		}
 		if m.full() && m.moved {
 			m.Next = m.last.cursor()
 			return false, nil

@@ -12,6 +12,8 @@
 // since, not the whole store. The work for one page is bounded, so a page may be short, or empty,
 // and say where to go on; only a page without Next is the last.
 //
+// A person's inbox leaves out what they hid for a while ([Hide], [Show]).
+//
 // Lists are as exact as clocks are: within a thread the order is the log's, across threads it is that
 // of times, which processes on several hosts take from their own clocks.
 package inbox

@@ -5,12 +5,16 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/substitutes"
 )
 
 // A Page is a part of a list.
 type Page struct {
 	Items []Item
 	Next  string // the After of the next page; "" on the last
+	// More says that the list ends here because it looked at enough, as a list by deadline does that
+	// finds little among very many threads: there may be others. Ask in another order, or for less.
+	More bool
 }
 
 // An Item is one gate of a list. With an error, the gate has only what its thread's summary knows.
@@ -26,6 +30,9 @@ func List(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := q.readNamed(ctx, l); err != nil {
+		return nil, err
+	}
 	switch {
 	case q.State != Open:
 		return listDecided(ctx, l, q)
@@ -35,27 +42,53 @@ func List(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
 	return listOpen(ctx, l, q)
 }
 
-// Count returns how many open gates of each question there are among the first most, by the query.
-// Complete says that there are no others.
-func Count(ctx context.Context, l *ledger.Ledger, q *Query, most int) (counts map[string]int, complete bool, err error) {
-	q, err = q.complete()
+// Counts are how many open gates a query finds.
+type Counts struct {
+	Questions map[string]int // by the name of the question
+	Snoozed   int            // how many more the assignee hid
+	More      bool           // there may be others, which were not looked at
+}
+
+// Count counts the open gates of a query among the newest ones, as many as most.
+func Count(ctx context.Context, l *ledger.Ledger, q *Query, most int) (*Counts, error) {
+	q, err := q.complete()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if q.State != Open {
-		return nil, false, posthouse.Invalid("counts", "are of open gates")
+		return nil, posthouse.Invalid("counts", "are of open gates")
+	}
+	if err := q.readNamed(ctx, l); err != nil {
+		return nil, err
 	}
 	all := *q
 	all.Limit, all.After, all.Look, all.Order = most, "", most, Newest
+	if q.Assignee != "" && q.Snoozed != SnoozedOnly {
+		all.Snoozed = SnoozedShown
+	}
 	page, err := listOpen(ctx, l, &all)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	counts = map[string]int{}
+	c := &Counts{Questions: map[string]int{}, More: page.Next != ""}
 	for _, item := range page.Items {
-		counts[item.Gate.Name]++
+		if item.Err == nil && q.Snoozed != SnoozedOnly && q.snoozed(item.Gate, l.Now()) {
+			c.Snoozed++
+			if q.Snoozed != SnoozedShown {
+				continue
+			}
+		}
+		c.Questions[item.Gate.Name]++
 	}
-	return counts, page.Next == "", nil
+	return c, nil
+}
+
+// readNamed finds for whom the assignee stands in now.
+func (q *Query) readNamed(ctx context.Context, l *ledger.Ledger) (err error) {
+	if q.State == Open && q.Assignee != "" {
+		q.named, err = substitutes.Active(ctx, l)
+	}
+	return err
 }
 
 // A page collects items until it is full, or enough was looked at.

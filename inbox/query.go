@@ -52,6 +52,16 @@ const (
 	ByDeadline Order = "deadline" // the earliest deadline first, then those without a deadline, the oldest first
 )
 
+// Snoozed says what becomes of open gates that the assignee of a query hid from their inbox.
+type Snoozed string
+
+// The answers.
+const (
+	SnoozedHidden Snoozed = "hidden" // they are not listed
+	SnoozedShown  Snoozed = "shown"  // they are listed with the others
+	SnoozedOnly   Snoozed = "only"   // only they are listed
+)
+
 // A Query says which gates a list has. An empty field does not filter.
 type Query struct {
 	State State // default Open
@@ -67,15 +77,22 @@ type Query struct {
 	Assignee     string // who may decide it, or might have: assigned to them, or to no person
 	Decider      string // who decided, or voted
 
-	Order Order  // of Open; default Newest
-	After string // the Next of the page before, of the same query
-	Limit int    // of a page; default 100
-	Look  int    // how many entries and open gates are looked at for one page; default 20,000
+	Since   time.Time // of what is not open: decided from then on
+	Snoozed Snoozed   // of open gates with Assignee; default SnoozedHidden
+
+	Order Order                   // of Open; default Newest
+	After string                  // the Next of the page before, of the same query
+	Limit int                     // of a page; default 100
+	named []deciders.Substitution // those that hold, of a list of open gates with an assignee
+
+	Look int // how many entries and open gates are looked at for one page; default 20,000
+	Scan int // of ByDeadline: how many summaries of threads are passed over for one page; default 200,000
 }
 
 const (
 	defaultLimit = 100
 	defaultLook  = 20_000
+	defaultScan  = 200_000
 )
 
 // complete returns the query with its defaults. [posthouse.ErrInvalid] names the field at fault.
@@ -96,6 +113,9 @@ func (q *Query) complete() (*Query, error) {
 	if c.Look == 0 {
 		c.Look = defaultLook
 	}
+	if c.Scan == 0 {
+		c.Scan = defaultScan
+	}
 	switch {
 	case !slices.Contains(States(), c.State):
 		return nil, posthouse.Invalid("state", "%.80q is none of open, decided, expired, withdrawn", c.State)
@@ -105,9 +125,17 @@ func (q *Query) complete() (*Query, error) {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "order", Message: "is for open gates: others come with the newest decision first", Hint: "leave it out",
 		}
+	case c.Snoozed != "" && c.Snoozed != SnoozedHidden && c.Snoozed != SnoozedShown && c.Snoozed != SnoozedOnly:
+		return nil, posthouse.Invalid("snoozed", "%.80q is none of hidden, shown, only", c.Snoozed)
+	case c.Snoozed != "" && (c.Assignee == "" || c.State != Open):
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "snoozed", Message: "is about a person's inbox: of open gates, with an assignee", Hint: "add assignee=me, or leave it out",
+		}
+	case !c.Since.IsZero() && c.State == Open:
+		return nil, posthouse.Invalid("since", "is of decisions, and open gates have none")
 	case c.LabelValue != "" && c.Label == "":
 		return nil, posthouse.Invalid("label", "is missing beside its value")
-	case c.Limit < 0 || c.Look < 0:
+	case c.Limit < 0 || c.Look < 0 || c.Scan < 0:
 		return nil, posthouse.Invalid("limit", "must not be negative")
 	}
 	return &c, nil
@@ -136,7 +164,15 @@ func (q *Query) matches(g *posthouse.Gate, now time.Time) bool {
 	if g.Decision != nil {
 		now = g.Decision.At
 	}
-	return q.Assignee == "" || assigned(g, q.Assignee, now)
+	if q.Assignee == "" {
+		return true
+	}
+	return assigned(g, q.Assignee, q.named, now) && (q.State != Open || q.Snoozed == SnoozedShown || q.snoozed(g, now) == (q.Snoozed == SnoozedOnly))
+}
+
+// snoozed reports whether the assignee hid an open gate.
+func (q *Query) snoozed(g *posthouse.Gate, now time.Time) bool {
+	return q.Assignee != "" && !g.SnoozedUntil(q.Assignee, now).IsZero()
 }
 
 // forPeople reports whether gates of a kind wait for people outside a session.
@@ -152,9 +188,9 @@ func kindOf(g *posthouse.Gate) string {
 }
 
 // assigned reports whether a person may decide an open gate, or was among those who could have.
-func assigned(g *posthouse.Gate, name string, at time.Time) bool {
+func assigned(g *posthouse.Gate, name string, named []deciders.Substitution, at time.Time) bool {
 	if g.Decision == nil {
-		return deciders.OpenTo(g, name, at)
+		return deciders.OpenTo(deciders.SeenBy(g, name, named, at), name, at)
 	}
 	_, ok := deciders.Right(g, name, at)
 	return ok

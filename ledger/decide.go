@@ -52,6 +52,9 @@ func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 			return nil, err
 		}
 		one := d
+		if err := l.substitute(tx, g, &one); err != nil {
+			return nil, err
+		}
 		if err := mayDecide(l.core, g, &one, checked, tx.At); err != nil {
 			return nil, err
 		}

@@ -76,6 +76,13 @@ func eventsOf(ctx context.Context, c *core.Core, e *posthouse.Entry, recs []post
 			if err == nil {
 				ev.Assignment, err = threadlog.ReadAssignBody(e, r, body)
 			}
+		case r.Notice != nil && e.Bodies[i] == nil:
+			ev.Notice = &posthouse.Notice{Gate: r.Notice.Gate, Kind: r.Notice.Kind, By: r.Notice.By, Until: r.Notice.Until, Seq: e.Seq}
+		case r.Notice != nil:
+			body, err = c.Vault.OpenBody(ctx, e, recs, i)
+			if err == nil {
+				ev.Notice, err = threadlog.ReadNoticeBody(e, r, body)
+			}
 		}
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
@@ -495,4 +496,5 @@ func renewDeadlines(g *posthouse.Gate, now time.Time) {
 		again.At = now.Add(e.At.Sub(g.CreatedAt))
 		g.Escalation = &again
 	}
+	g.Remind = deciders.RemindAgain(g, now)
 }

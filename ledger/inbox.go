@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/substituted"
 	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
@@ -36,6 +37,14 @@ type GateQuery struct {
 func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*posthouse.Gate, error] {
 	return func(yield func(*posthouse.Gate, error) bool) {
 		b := &inbox{l: l.core.Core, ctx: ctx, GateQuery: q, readers: map[string]*threadlog.Reader{}}
+		if q.Assignee != "" {
+			var err error
+			b.named, err = substituted.Read(ctx, l.core.Logs, l.Now())
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
 		n := 0
 		for t, err := range b.open() {
 			if err != nil {
@@ -60,6 +69,7 @@ type inbox struct {
 	GateQuery
 	l       *core.Core
 	ctx     context.Context
+	named   []deciders.Substitution      // those that hold, if the gates are for a person
 	readers map[string]*threadlog.Reader // of recent threads: gates of one entry are read once
 }
 
@@ -97,7 +107,7 @@ func (b *inbox) open() iter.Seq2[*posthouse.ThreadInfo, error] {
 			return
 		}
 		var last posthouse.ID
-		for t, err := range b.l.Store.Threads(b.ctx, q) {
+		for t, err := range b.threads(q) {
 			for err == nil && len(late) > 0 && b.compare(late[0].Waiting[0].ID, t.Waiting[0].ID) <= 0 {
 				first := late[0]
 				late = late[1:]
@@ -116,6 +126,66 @@ func (b *inbox) open() iter.Seq2[*posthouse.ThreadInfo, error] {
 		for _, t := range late {
 			if !yield(t, nil) {
 				return
+			}
+		}
+	}
+}
+
+// threads yields what the store has for the person, and for those they stand in for now, each gate
+// once and in order.
+func (b *inbox) threads(q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	people := []string{b.Assignee}
+	for i := range b.named {
+		if s := &b.named[i]; s.To == b.Assignee && s.Active(b.l.Now()) && !slices.Contains(people, s.By) {
+			people = append(people, s.By)
+		}
+	}
+	if len(people) == 1 {
+		return b.l.Store.Threads(b.ctx, q)
+	}
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		type stream struct {
+			next func() (*posthouse.ThreadInfo, error, bool)
+			t    *posthouse.ThreadInfo
+		}
+		var streams []*stream
+		advance := func(s *stream) error {
+			t, err, more := s.next()
+			s.t = nil
+			if more {
+				s.t = t
+			}
+			return err
+		}
+		for _, name := range people {
+			one := q
+			one.Person = name
+			next, stop := iter.Pull2(b.l.Store.Threads(b.ctx, one))
+			defer stop()
+			s := &stream{next: next}
+			streams = append(streams, s)
+			if err := advance(s); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		for {
+			var first *posthouse.ThreadInfo
+			for _, s := range streams {
+				if s.t != nil && (first == nil || b.compare(s.t.Waiting[0].ID, first.Waiting[0].ID) < 0) {
+					first = s.t
+				}
+			}
+			if first == nil || !yield(first, nil) {
+				return
+			}
+			for _, s := range streams {
+				for s.t != nil && s.t.Waiting[0].ID == first.Waiting[0].ID {
+					if err := advance(s); err != nil {
+						yield(nil, err)
+						return
+					}
+				}
 			}
 		}
 	}
@@ -175,7 +245,7 @@ func (b *inbox) read(t *posthouse.ThreadInfo) (*posthouse.Gate, error) {
 	case err != nil:
 		return nil, err
 	case b.Checkpoint != "" && g.Checkpoint != b.Checkpoint,
-		b.Assignee != "" && g.Decision == nil && !deciders.OpenTo(g, b.Assignee, b.l.Now()):
+		b.Assignee != "" && g.Decision == nil && !deciders.OpenTo(deciders.SeenBy(g, b.Assignee, b.named, b.l.Now()), b.Assignee, b.l.Now()):
 		return nil, nil
 	}
 	return g, nil

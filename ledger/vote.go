@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/substituted"
 )
 
 // Delegate records that an assignee hands a gate to another person, who then decides in
@@ -34,6 +35,23 @@ func (l *Ledger) Delegate(ctx context.Context, gate posthouse.ID, d posthouse.De
 		}
 		return commit.AddAssignment(tx, g, posthouse.Assignment{By: d.By, Actor: d.Actor, To: []string{d.To}, Reason: d.Reason})
 	})
+}
+
+// substitute assigns the gate to a decider who has no right of their own and stands in for somebody
+// who has one. The assignment is on record with the decision, or not at all.
+func (l *Ledger) substitute(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) error {
+	if _, own := deciders.Right(g, d.By, tx.At); own || d.Verdict == posthouse.Cancel {
+		return nil
+	}
+	named, err := substituted.Read(tx.Ctx, l.core.Logs, tx.At)
+	if err != nil || len(named) == 0 {
+		return err
+	}
+	a, err := deciders.Substitute(g, d.By, named, tx.At)
+	if a == nil || err != nil {
+		return err
+	}
+	return commit.AddAssignment(tx, g, *a)
 }
 
 func mayDelegate(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) error {

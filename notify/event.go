@@ -16,6 +16,7 @@ type Type string
 const (
 	GateOpened     Type = "gate.opened"     // a question waits for people
 	GateAssigned   Type = "gate.assigned"   // it was delegated or escalated
+	GateReminded   Type = "gate.reminded"   // it still waits, and one of its reminders was due
 	GateDecided    Type = "gate.decided"    // it has its decision; one that expired or was withdrawn, too
 	EffectExecuted Type = "effect.executed" // an effect on the world is on record
 	EffectUnknown  Type = "effect.unknown"  // an effect has an outcome that is not known
@@ -26,7 +27,7 @@ const (
 
 // Types returns the types that an endpoint can ask for.
 func Types() []Type {
-	return []Type{GateOpened, GateAssigned, GateDecided, EffectExecuted, EffectUnknown, ThreadEnded, ThreadFailed}
+	return []Type{GateOpened, GateAssigned, GateReminded, GateDecided, EffectExecuted, EffectUnknown, ThreadEnded, ThreadFailed}
 }
 
 // An Event is one thing that happened. As JSON it is the body of a webhook, at most about 256 KiB.
@@ -45,6 +46,7 @@ type Data struct {
 
 	Gate       *Gate       `json:"gate,omitempty"`       // of events about a gate, and of an unknown effect
 	Assignment *Assignment `json:"assignment,omitempty"` // of [GateAssigned]
+	Reminder   *Reminder   `json:"reminder,omitempty"`   // of [GateReminded]
 	Decision   *Decision   `json:"decision,omitempty"`   // of [GateDecided]
 	Effect     *Effect     `json:"effect,omitempty"`     // of events about an effect
 	Run        *Run        `json:"run,omitempty"`        // of events about a thread
@@ -97,6 +99,12 @@ type Assignment struct {
 	To         []string `json:"to,omitempty"`
 	Reason     string   `json:"reason,omitempty"`
 	Escalation bool     `json:"escalation,omitempty"` // by time, not by a person
+}
+
+// A Reminder says whom a gate waits for.
+type Reminder struct {
+	To   []string  `json:"to,omitempty"`  // who may decide it and has not voted; empty: anyone with the role
+	Next time.Time `json:"next,omitzero"` // when the next reminder is due; absent: there is no other
 }
 
 // A Decision is what was decided.

@@ -11,9 +11,12 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
+	"github.com/posthouse/posthouse/substitutes"
 )
 
 func TestAGateIsToldWithItsDecision(t *testing.T) {
@@ -42,6 +45,40 @@ func TestAGateIsToldWithItsDecision(t *testing.T) {
 		time.Sleep(time.Second)
 		if s := d.status(n, "ops"); s.State != notify.StateOK || s.Delivered != 2 || s.Pending != 0 || s.GivenUp != 0 {
 			t.Errorf("the endpoint is %+v, want two delivered", s)
+		}
+	})
+}
+
+func TestAReminderIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		all, mine := &receiver{}, &receiver{}
+		endpoints := []notify.Endpoint{
+			{Name: "ops", Channel: all, Events: []notify.Type{notify.GateReminded}},
+			{Name: "bobs", Channel: mine, Events: []notify.Type{notify.GateReminded}, Rule: notify.Rule{Assignees: []string{"bob"}}},
+		}
+		d.start(d.led, endpoints...)
+		d.start(d.open(d.store), endpoints...)
+		at := time.Now().Add(time.Hour)
+		g := d.ask(func(g *posthouse.Gate) {
+			g.Assignees, g.Quorum = []string{"alice", "carol", "dora"}, &posthouse.Quorum{Need: 2}
+			g.Remind = []time.Time{at, at.Add(time.Hour)}
+		})
+		must.Get(d.led.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}))(t)
+		must.Get(d.led.Delegate(t.Context(), g.ID, posthouse.Delegation{By: "alice", To: "bob"}))(t)
+		must.Get(substitutes.Name(t.Context(), d.led, deciders.Substitution{By: "dora", To: "erin", Until: at.Add(time.Hour)}))(t)
+		time.Sleep(time.Hour)
+		must.Get(commit.Remind(t.Context(), d.led.Core(), g.ID))(t)
+		time.Sleep(time.Minute)
+		for _, r := range []*receiver{all, mine} {
+			took, times := r.messages()
+			if len(took) != 1 || len(times) != 1 {
+				t.Fatalf("a receiver has %v, ids %v; want one reminder", r.types(), times)
+			}
+			e := took[0].Event.Data
+			if !slices.Equal(e.Reminder.To, []string{"bob", "dora", "erin"}) || !e.Reminder.Next.Equal(posthouse.ToMillis(at.Add(time.Hour))) || e.Gate.ID != g.ID {
+				t.Errorf("the reminder is told as %+v of %+v; want it for bob, dora and her substitute", e.Reminder, e.Gate)
+			}
 		}
 	})
 }

@@ -76,7 +76,8 @@ func (r *Rule) admits(e *Event, gate *posthouse.Gate) bool {
 // assigned reports whether one of the assignees may decide the gate, or may now.
 func (r *Rule) assigned(e *Event, gate *posthouse.Gate) bool {
 	may := func(name string) bool { return slices.Contains(r.Assignees, name) }
-	return slices.ContainsFunc(gate.Assignees, may) || e.Data.Assignment != nil && slices.ContainsFunc(e.Data.Assignment.To, may)
+	return slices.ContainsFunc(gate.Assignees, may) || e.Data.Assignment != nil && slices.ContainsFunc(e.Data.Assignment.To, may) ||
+		e.Data.Reminder != nil && slices.ContainsFunc(e.Data.Reminder.To, may)
 }
 
 func hasLabels(have, want map[string]string) bool {

@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/substitutes"
 )
 
 // A source makes events of what is on record, for one endpoint.
@@ -59,8 +61,10 @@ func (s *source) messages(ctx context.Context, r *posthouse.Event) ([]*Message, 
 	switch {
 	case r.Gate != nil && s.wants(GateOpened, EffectUnknown):
 		return s.opened(ctx, r)
-	case r.Assignment != nil && s.wants(GateAssigned):
+	case r.Assignment != nil && r.Assignment.Substitution == "" && s.wants(GateAssigned):
 		return s.assigned(ctx, r)
+	case r.Notice != nil && r.Notice.Kind == posthouse.NoticeReminder && s.wants(GateReminded):
+		return s.reminded(ctx, r)
 	case r.Decision != nil && s.wants(GateDecided):
 		return s.decided(ctx, r)
 	case r.Step != nil && s.wants(EffectExecuted):
@@ -126,6 +130,39 @@ func (s *source) assigned(ctx context.Context, r *posthouse.Event) ([]*Message, 
 		Assignment: &Assignment{By: a.By, To: a.To, Reason: a.Reason, Escalation: a.Escalation},
 	}
 	return s.approval(ctx, s.make(nil, GateAssigned, r, about, g, string(a.Gate), strconv.FormatUint(r.Seq, 10)), g)
+}
+
+// reminded tells of a reminder, unless the gate was decided before the endpoint came to it.
+func (s *source) reminded(ctx context.Context, r *posthouse.Event) ([]*Message, error) {
+	n := r.Notice
+	g, err := s.gate(ctx, n.Gate)
+	if g == nil || err != nil || !asksPeople(g) || g.Decision != nil {
+		return nil, err
+	}
+	program, err := s.program(ctx, r.Thread)
+	if err != nil {
+		return nil, err
+	}
+	about := Data{
+		Thread: r.Thread, Branch: g.Branch, Seq: r.Seq, Program: program, Gate: gateOf(g, s.url), Reminder: &Reminder{Next: n.Until},
+	}
+	named, err := substitutes.Active(ctx, s.ledger)
+	if err != nil {
+		return nil, err
+	}
+	now := s.ledger.Now()
+	for _, d := range deciders.Of(g, now) {
+		if !deciders.OpenTo(g, d.Name, now) {
+			continue
+		}
+		about.Reminder.To = append(about.Reminder.To, d.Name)
+		for i := range named {
+			if to := named[i].To; named[i].By == d.Name && !slices.Contains(about.Reminder.To, to) && deciders.SeenBy(g, to, named, now) != g {
+				about.Reminder.To = append(about.Reminder.To, to)
+			}
+		}
+	}
+	return s.approval(ctx, s.make(nil, GateReminded, r, about, g, string(n.Gate), strconv.FormatUint(r.Seq, 10)), g)
 }
 
 func (s *source) decided(ctx context.Context, r *posthouse.Event) ([]*Message, error) {

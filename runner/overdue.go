@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// recordOverdue records what is due on a thread: passed deadlines, escalations, and requests to
+// recordOverdue records what is due on a thread: passed deadlines, escalations, reminders, and requests to
 // cancel that no run follows. It reports whether the thread's summary changed, and after which
 // pause to look again, 0 if there is no need.
 func (r *Runner) recordOverdue(ctx context.Context, t *posthouse.ThreadInfo) (changed bool, retry time.Duration) {
@@ -24,6 +24,12 @@ func (r *Runner) recordOverdue(ctx context.Context, t *posthouse.ThreadInfo) (ch
 		case isPast(w.EscalateAt, now):
 			what = "escalated"
 			_, err = commit.Escalate(ctx, r.ledger.Core(), w.ID)
+		case isPast(w.RemindAt, now):
+			what = "reminds people"
+			_, err = commit.Remind(ctx, r.ledger.Core(), w.ID)
+			if errors.Is(err, posthouse.ErrConflict) {
+				err = nil // another server was first
+			}
 		default:
 			continue
 		}

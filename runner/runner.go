@@ -146,7 +146,7 @@ func (r *Runner) hint(e *posthouse.Event) {
 	switch {
 	case e.Decision != nil, e.Signal != nil && strings.HasPrefix(e.Signal.Name, "$"):
 		r.Kick(e.Thread)
-	case e.Gate != nil && (!e.Gate.ExpiresAt.IsZero() || e.Gate.Escalation != nil):
+	case e.Gate != nil && (!e.Gate.ExpiresAt.IsZero() || e.Gate.Escalation != nil || len(e.Gate.Remind) > 0):
 		select {
 		case r.wake <- struct{}{}:
 		default:

@@ -338,6 +338,39 @@ func TestEscalates(t *testing.T) {
 	})
 }
 
+// A reminder is put on record when it is due, by one of two runners, and ends with the decision; the
+// program is not run for it.
+func TestReminds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		p := &program{name: "p", l: open(t, store, ""), last: 2}
+		start := time.Now()
+		p.node = asking(posthouse.Gate{Name: "ok", Remind: []time.Time{start.Add(time.Hour), start.Add(2 * time.Hour), start.Add(9 * time.Hour)}})
+		p.start(t, "t")
+		run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
+		run(t, open(t, store, "other"), runner.Options{Programs: []posthouse.Program{p}})
+		waitIdle()
+		ran, id := p.count("t"), gates(t, p.l, "t")[0]
+		for n := range 3 {
+			g, err := p.l.Gate(t.Context(), id)
+			if err != nil || len(g.Notices) != n || n > 0 && g.Notices[n-1].At.Sub(start.Add(time.Duration(n)*time.Hour)).Abs() > time.Second {
+				t.Fatalf("after %s: %+v, %v, want %d reminders", time.Since(start), g.Notices, err, n)
+			}
+			sleep(time.Hour + time.Second)
+		}
+		if p.count("t") != ran {
+			t.Error("the program ran though nothing was decided")
+		}
+		if _, err := p.l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Reject, By: "alice"}); err != nil {
+			t.Fatal(err)
+		}
+		sleep(24 * time.Hour)
+		if g, err := p.l.Gate(t.Context(), id); err != nil || len(g.Notices) != 2 {
+			t.Errorf("after the decision: %+v, %v", g.Notices, err)
+		}
+	})
+}
+
 func TestFailedThreadWaitsToBeResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, memstore.New(), "")

@@ -160,6 +160,8 @@ func idOf(r *posthouse.Record) posthouse.ID {
 		return r.Vote.Gate
 	case r.Assignment != nil:
 		return r.Assignment.Gate
+	case r.Notice != nil:
+		return r.Notice.Gate
 	}
 	return ""
 }

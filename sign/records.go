@@ -37,7 +37,7 @@ type gatePlace struct {
 	opened uint64
 	hash   posthouse.Hash
 	newest uint64 // entry of its decision, or opened
-	trail  uint64 // entry of its newest vote or assignment
+	trail  uint64 // entry of its newest vote, assignment or notice
 	closed bool
 }
 
@@ -80,6 +80,8 @@ func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 			c.vote(e, i, r.Vote, b)
 		case r.Assignment != nil:
 			c.assignment(e, i, r.Assignment, b)
+		case r.Notice != nil:
+			c.notice(e, i, r.Notice, b)
 		case r.Claim != nil:
 			c.claim(e, i, r.Claim)
 		case r.Removal != nil:
@@ -231,8 +233,16 @@ func (c *chain) assignment(e *posthouse.Entry, i int, a *posthouse.AssignInfo, b
 	}
 }
 
-// trail checks that a vote or assignment of an open gate follows the one before it. So no
-// vote or assignment can be left out.
+func (c *chain) notice(e *posthouse.Entry, i int, n *posthouse.NoticeInfo, body []byte) {
+	c.trail(e, i, n.Gate, n.GateSeq, n.Prior, "notice")
+	var content posthouse.Notice
+	if len(body) > 0 && (json.Unmarshal(body, &content) != nil || content.Gate != n.Gate || content.By != n.By || content.Kind != n.Kind || !content.Until.Equal(n.Until)) {
+		c.wrong(e.Seq, i, n.Gate, "the notice's body says something else than its header")
+	}
+}
+
+// trail checks that a vote, an assignment or a notice of an open gate follows the one before it.
+// So it cannot be left out.
 func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior uint64, what string) {
 	g, ok := c.records.gates[id]
 	switch {
@@ -241,7 +251,7 @@ func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior 
 	case g.closed:
 		c.wrong(e.Seq, i, id, "the %s comes after the gate was decided, at entry %d", what, g.newest)
 	case g.trail != prior && g.trail != e.Seq:
-		c.wrong(e.Seq, i, id, "the %s follows entry %d, and the newest vote or assignment is in entry %d", what, prior, g.trail)
+		c.wrong(e.Seq, i, id, "the %s follows entry %d, and the newest vote, assignment or notice is in entry %d", what, prior, g.trail)
 	}
 	if ok {
 		g.trail = e.Seq

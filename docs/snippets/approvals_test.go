@@ -93,6 +93,9 @@ func Example_approvalsDurable() {
 		{Name: "release", Assignees: people, Quorum: &posthouse.Quorum{Need: 2}},
 		{Name: "payout", RequestedBy: user, FourEyes: true},
 		//doc:end
+		//doc:remind
+		{Name: "refund", Expires: 48 * time.Hour, Remind: []gate.Reminder{{After: 4 * time.Hour}, {Before: time.Hour}}},
+		//doc:end
 		//doc:escalate
 		{Name: "refund", Assignees: team, Escalate: &gate.Escalation{After: 4 * time.Hour, To: managers}},
 		//doc:end
@@ -120,5 +123,6 @@ func Example_approvalsDurable() {
 	// Output:
 	// release 2
 	// payout 2
+	// refund 0
 	// refund 0
 }

@@ -101,7 +101,33 @@ func ValidateGate(g *posthouse.Gate, kept bool) error {
 	if err := deciders.Check(g); err != nil {
 		return err
 	}
+	if err := validateReminders(g); err != nil {
+		return err
+	}
 	return validateBound(g)
+}
+
+// validateReminders checks when a gate reminds people.
+func validateReminders(g *posthouse.Gate) error {
+	switch n := len(g.Remind); {
+	case n == 0:
+		return nil
+	case n > posthouse.MaxReminders:
+		return posthouse.Invalid("remind", "of gate %.40q has %d times; the limit is %d", g.Name, n, posthouse.MaxReminders)
+	case !posthouse.InInbox(g.Kind):
+		return posthouse.Invalid("remind", "of gate %.40q reminds people, and it waits for a %s", g.Name, g.Kind)
+	}
+	for i, at := range g.Remind {
+		switch {
+		case at.IsZero() || at.UnixMilli() > posthouse.MaxMillis:
+			return posthouse.Invalid("remind", "of gate %.40q must have times up to the year 9999", g.Name)
+		case i > 0 && !at.After(g.Remind[i-1]):
+			return posthouse.Invalid("remind", "of gate %.40q must ascend, without a time twice", g.Name)
+		case !g.ExpiresAt.IsZero() && !at.Before(g.ExpiresAt):
+			return posthouse.Invalid("remind", "of gate %.40q has %s, and the gate expires at %s", g.Name, at.Format(time.RFC3339), g.ExpiresAt.Format(time.RFC3339))
+		}
+	}
+	return nil
 }
 
 // AddGate checks a gate, completes it and adds its record.
@@ -127,7 +153,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	} else if bh, ok := tx.Thread.Info.Branch(p.Branch); ok {
 		g.Checkpoint = bh.Head
 	}
-	g.Hash, g.Seq, g.Decision, g.Votes, g.Assignments, g.Record.Trail = posthouse.Hash{}, 0, nil, nil, nil, 0 // the log provides these
+	g.Hash, g.Seq, g.Decision, g.Votes, g.Assignments, g.Notices, g.Record.Trail = posthouse.Hash{}, 0, nil, nil, nil, nil, 0 // the log provides these
 	g.Record.Salt = nil
 	if g.AsksPeople() {
 		g.Record.Salt = make([]byte, posthouse.SaltSize)
@@ -147,6 +173,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	tx.Add(posthouse.Record{Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{
 		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: p.Branch, ExpiresAt: g.ExpiresAt,
 		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch, EscalateAt: escalateAt, Content: g.Digest(), Supersedes: g.Supersedes,
+		RemindAt: nextReminder(&g, tx.At),
 	}}, body)
 	tx.IDs = append(tx.IDs, posthouse.IndexedID{ID: g.ID})
 	AddAudience(tx, &g)
@@ -182,6 +209,10 @@ func AddAudience(tx *core.Tx, g *posthouse.Gate) {
 func setRuleDefaults(g *posthouse.Gate) (escalateAt time.Time) {
 	if g.Quorum != nil && len(g.Verdicts) == 0 {
 		g.Verdicts = posthouse.VoteVerdicts()
+	}
+	g.Remind = slices.Clone(g.Remind)
+	for i, at := range g.Remind {
+		g.Remind[i] = posthouse.ToMillis(at)
 	}
 	if g.Escalation != nil {
 		e := *g.Escalation

@@ -65,7 +65,7 @@ func Assign(ctx context.Context, c *Committer, at GateRef, build func(*core.Tx, 
 		thread = ref.Thread
 	}
 	var g *posthouse.Gate
-	var trail uint64 // the entry's number, if it holds a vote or an assignment
+	var trail uint64 // the entry's number, if it holds a vote, an assignment or a notice
 	err := c.LockAndAppend(ctx, thread, func(tx *core.Tx) (err error) {
 		g, err = openGate(tx, &at)
 		if err != nil {
@@ -89,9 +89,64 @@ func Assign(ctx context.Context, c *Committer, at GateRef, build func(*core.Tx, 
 	return g, nil
 }
 
-// hasTrail reports whether the entry has a vote or an assignment.
+// hasTrail reports whether the entry has a vote, an assignment or a notice.
 func hasTrail(tx *core.Tx) bool {
-	return slices.ContainsFunc(tx.Records, func(r posthouse.Record) bool { return r.Vote != nil || r.Assignment != nil })
+	return slices.ContainsFunc(tx.Records, func(r posthouse.Record) bool { return r.Vote != nil || r.Assignment != nil || r.Notice != nil })
+}
+
+// Remind records that reminders of a gate are due: once for all that are, so that a clock that
+// jumps reminds once. [posthouse.ErrConflict] if none is due. For a gate that does not wait it fails
+// like [ledger.Ledger.Decide].
+func Remind(ctx context.Context, c *Committer, gate posthouse.ID) (*posthouse.Gate, error) {
+	return Assign(ctx, c, GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {
+		w := tx.Thread.Info.WaitingFor(gate)
+		if w == nil || w.RemindAt.IsZero() || tx.At.Before(w.RemindAt) {
+			return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has no reminder that is due"}
+		}
+		return AddNotice(tx, g, posthouse.Notice{Kind: posthouse.NoticeReminder, By: posthouse.RuntimeActor, Until: nextReminder(g, tx.At)})
+	})
+}
+
+// nextReminder returns the first reminder of a gate after a time, zero if there is no other.
+func nextReminder(g *posthouse.Gate, after time.Time) time.Time {
+	for _, at := range g.Remind {
+		if at.After(after) {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// The limits of a gate's notices. Reminders count among all, of which they are at most
+// [posthouse.MaxReminders].
+const (
+	maxNotices       = 1000
+	maxPersonNotices = 100
+)
+
+// AddNotice adds a notice of a gate.
+func AddNotice(tx *core.Tx, g *posthouse.Gate, n posthouse.Notice) error {
+	if n.Kind != posthouse.NoticeReminder {
+		own := 0
+		for i := range g.Notices {
+			if g.Notices[i].By == n.By {
+				own++
+			}
+		}
+		if own >= maxPersonNotices || len(g.Notices) >= maxNotices {
+			return &posthouse.Error{
+				Code: posthouse.CodeTooLarge, Field: "gate", Message: "was set aside and had back " + strconv.Itoa(own) + " times by " + n.By + ", " + strconv.Itoa(len(g.Notices)) + " times in all",
+				Hint: "the limits are " + strconv.Itoa(maxPersonNotices) + " and " + strconv.Itoa(maxNotices) + ": decide it, delegate it, or leave it",
+			}
+		}
+	}
+	n.Gate, n.At, n.Seq = g.ID, posthouse.ToMillis(tx.At), tx.Seq
+	tx.Add(posthouse.Record{Kind: posthouse.RecordNotice, Notice: &posthouse.NoticeInfo{
+		Gate: g.ID, GateSeq: g.Seq, Prior: g.Record.Trail, Kind: n.Kind, By: n.By, Until: n.Until,
+	}}, mustEncode(&n))
+	tx.Sign = true
+	g.Notices = append(slices.Clip(g.Notices), n)
+	return nil
 }
 
 func escalated(g *posthouse.Gate) bool {

@@ -128,6 +128,12 @@ func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 	return last
 }
 
+// AppendOwn is [Core.Append] to a thread of the runtime's own ([posthouse.IsRuntimeThread]), which no
+// caller of the Ledger gets. It keeps nothing of the thread.
+func (c *Core) AppendOwn(ctx context.Context, thread string, build func(*Tx) error) error {
+	return c.Append(ctx, &Thread{Name: thread}, build)
+}
+
 // LockAndAppend is [Core.Append] to a thread that it locks while it appends.
 func (c *Core) LockAndAppend(ctx context.Context, thread string, build func(*Tx) error) error {
 	t, err := c.Lock(thread)

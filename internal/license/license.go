@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/handler"
@@ -179,6 +180,7 @@ func (r *Reader) again(ctx context.Context, g *posthouse.Gate, why error) (q pos
 	if !g.ExpiresAt.IsZero() {
 		q.ExpiresAt = r.Now().Add(g.ExpiresAt.Sub(g.CreatedAt))
 	}
+	q.Remind = deciders.RemindAgain(g, r.Now())
 	q.Escalation, err = r.escalation(ctx, g)
 	return q, err
 }

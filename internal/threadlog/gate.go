@@ -7,11 +7,11 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Gate reads a gate, with its decision or its votes and assignments.
+// Gate reads a gate, with its decision or its votes, assignments and notices.
 func (l *Logs) Gate(ctx context.Context, id posthouse.ID) (g *posthouse.Gate, err error) {
 	err = l.ReadAt(ctx, id, func(_ *Reader, ref posthouse.Ref) error {
 		g, err = l.Reader(ctx, ref.Thread).GateAt(id, ref.Seq)
-		if err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
+		if err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 && !posthouse.InInbox(g.Kind) {
 			return err
 		}
 		return l.trailOf(ctx, g)
@@ -100,7 +100,7 @@ func (r *Reader) gate(e *ReadEntry, i int) (*posthouse.Gate, error) {
 	return posthouse.ReadGateBody(&e.Entry, rec, e.Bodies[i])
 }
 
-// readTrail reads a gate's votes and assignments, back from the newest.
+// readTrail reads a gate's votes, assignments and notices, back from the newest.
 func (r *Reader) readTrail(g *posthouse.Gate, newest uint64) error {
 	g.Record.Trail = newest
 	for seq := newest; seq != 0; {
@@ -120,19 +120,26 @@ func (r *Reader) readTrail(g *posthouse.Gate, newest uint64) error {
 			}
 		}
 		if !found || next >= seq {
-			return posthouse.Corrupt("entry %d of thread %q does not hold a vote or assignment of gate %s", seq, r.Thread, g.ID)
+			return posthouse.Corrupt("entry %d of thread %q does not hold a vote, assignment or notice of gate %s", seq, r.Thread, g.ID)
 		}
 		seq = next
 	}
 	return nil
 }
 
-// addTrail adds a vote or assignment in front of later ones.
+// addTrail adds a vote, an assignment or a notice in front of later ones.
 func addTrail(g *posthouse.Gate, e *posthouse.Entry, rec *posthouse.Record, body []byte, earlier bool) error {
-	if rec.Vote != nil {
+	switch {
+	case rec.Vote != nil:
 		v, err := ReadVoteBody(e, rec, body)
 		if err == nil {
 			g.Votes = push(g.Votes, *v, earlier)
+		}
+		return err
+	case rec.Notice != nil:
+		n, err := ReadNoticeBody(e, rec, body)
+		if err == nil {
+			g.Notices = push(g.Notices, *n, earlier)
 		}
 		return err
 	}
@@ -166,4 +173,13 @@ func ReadAssignBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*post
 		return nil, posthouse.Corrupt("an assignment of gate %s at entry %d of thread %q does not decode: %v", r.Assignment.Gate, e.Seq, e.Thread, err)
 	}
 	return a, nil
+}
+
+// ReadNoticeBody returns the notice of a record with its body.
+func ReadNoticeBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Notice, error) {
+	n := &posthouse.Notice{}
+	if err := json.Unmarshal(body, n); err != nil {
+		return nil, posthouse.Corrupt("a notice of gate %s at entry %d of thread %q does not decode: %v", r.Notice.Gate, e.Seq, e.Thread, err)
+	}
+	return n, nil
 }

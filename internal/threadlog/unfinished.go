@@ -194,7 +194,7 @@ func (u *Unfinished) record(e *posthouse.Entry, i int, recs []posthouse.Record) 
 		u.gates[q.ID] = q
 		x := u.task(rec.Gate.Task)
 		x.Open(q, len(x.Steps)-q.Record.Followed)
-	case rec.Vote != nil, rec.Assignment != nil:
+	case rec.Vote != nil, rec.Assignment != nil, rec.Notice != nil:
 		gate, _, _, _ := rec.Trail()
 		if q := u.gates[gate]; q != nil && u.line.Sees(q.Branch, e.Seq) {
 			u.noteBody(e, i)

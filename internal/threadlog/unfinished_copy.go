@@ -52,7 +52,7 @@ func (x *Execution) copy() *Execution {
 	for i, old := range x.Gates {
 		g := &gates[i]
 		*g = *old
-		g.Payload, g.Votes, g.Assignments = b.of(g.Payload), slices.Clip(g.Votes), slices.Clip(g.Assignments)
+		g.Payload, g.Votes, g.Assignments, g.Notices = b.of(g.Payload), slices.Clip(g.Votes), slices.Clip(g.Assignments), slices.Clip(g.Notices)
 		if d := old.Decision; d != nil {
 			decisions = append(decisions, *d)
 			g.Decision = &decisions[len(decisions)-1]

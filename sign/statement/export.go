@@ -164,7 +164,7 @@ func newTrailEntry(e *posthouse.Entry, states bool, effects *effectViews) (*trai
 		Bodies: make([][]byte, len(recs)), View: view,
 	}
 	for i, r := range recs {
-		readable := r.Gate != nil || r.Decision != nil || r.Removal != nil || r.Signal != nil || r.Vote != nil || r.Assignment != nil
+		readable := r.Gate != nil || r.Decision != nil || r.Removal != nil || r.Signal != nil || r.Vote != nil || r.Assignment != nil || r.Notice != nil
 		if len(e.Bodies[i]) > 0 && (states || readable) {
 			te.Bodies[i] = e.Bodies[i]
 		}

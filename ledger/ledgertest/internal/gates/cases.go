@@ -8,5 +8,5 @@ import (
 
 // Cases lists them.
 func Cases() []desk.Case {
-	return slices.Concat(gateCases(), peopleCases(), inboxCases(), taskCases())
+	return slices.Concat(gateCases(), peopleCases(), inboxCases(), noticeCases(), substituteCases(), taskCases())
 }
