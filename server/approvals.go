@@ -51,7 +51,7 @@ func (a *approvals) list(w http.ResponseWriter, r *api.Request) error {
 	here := map[posthouse.ID]bool{}
 	for _, as := range a.tools.Sessions() {
 		for _, g := range as.Waiting() {
-			all, here[g.ID] = append(all, listed(w, r, a.ledger, g, nil)), true
+			all, here[g.ID] = append(all, listed(w, r, a.ledger, g, nil, nil)), true
 		}
 	}
 	if a.tools.Shared() {
@@ -63,7 +63,7 @@ func (a *approvals) list(w http.ResponseWriter, r *api.Request) error {
 			if here[g.ID] || g.Decision != nil || !now.Before(g.ExpiresAt) {
 				continue
 			}
-			all = append(all, listed(w, r, a.ledger, g, err))
+			all = append(all, listed(w, r, a.ledger, g, nil, err))
 		}
 	}
 	slices.SortFunc(all, func(a, b *Gate) int { return a.CreatedAt.Compare(b.CreatedAt) })

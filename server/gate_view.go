@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
@@ -28,6 +29,7 @@ const (
 	MayEdit     Action = "edit"
 	MayRespond  Action = "respond"
 	MayDelegate Action = "delegate"
+	MaySnooze   Action = "snooze"
 	MayAskAgain Action = "ask-again"
 )
 
@@ -36,8 +38,10 @@ type Gate struct {
 	posthouse.Gate
 	Asked
 	State  inbox.State      `json:"state" doc:"open, decided, expired or withdrawn"`
-	May    []Action         `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, ask-again"`
+	May    []Action         `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, snooze, ask-again"`
 	Barred string           `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
+	For    string           `json:"substituteFor,omitempty" doc:"in whose place the caller may decide it, as their substitute"`
+	Snooze *time.Time       `json:"snoozedUntil,omitempty" doc:"until when the caller hid it from their own inbox"`
 	Before *AskedBefore     `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
 	Error  *problem.Details `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
 }
@@ -90,8 +94,8 @@ func before(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) *AskedBefo
 }
 
 // listed returns a gate as the inbox shows it to the client. err is why the gate
-// cannot be read, or nil.
-func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthouse.Gate, err error) *Gate {
+// cannot be read, or nil. The substitutions are those that hold.
+func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthouse.Gate, named []deciders.Substitution, err error) *Gate {
 	to := r.Actor
 	v := &Gate{Gate: *g, Asked: askedBy(g), State: inbox.StateOf(g), May: []Action{}}
 	if err != nil {
@@ -100,13 +104,17 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 	}
 	v.Before = before(r.Context(), l, g)
 	role := auth.RequireRole(to, tokens.Approver)
+	seen := deciders.SeenBy(g, to.Name, named, l.Now())
+	if seen != g {
+		v.For = seen.Assignments[len(g.Assignments)].By
+	}
 	for _, verdict := range posthouse.GateVerdicts() {
 		if !g.Allows(verdict) {
 			continue
 		}
 		err := role
 		if err == nil {
-			err = deciders.MayDecide(g, to.Name, verdict, l.Now())
+			err = deciders.MayDecide(seen, to.Name, verdict, l.Now())
 		}
 		if err == nil {
 			v.May = append(v.May, Action(verdict))
@@ -116,6 +124,12 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 	}
 	if role == nil && deciders.MayDelegate(g, to.Name, l.Now()) == nil {
 		v.May = append(v.May, MayDelegate)
+	}
+	if role == nil && deciders.MaySnooze(seen, to.Name, l.Now()) == nil {
+		v.May = append(v.May, MaySnooze)
+	}
+	if until := g.SnoozedUntil(to.Name, l.Now()); !until.IsZero() {
+		v.Snooze = &until
 	}
 	if to.Role.May(tokens.Operator) && deciders.MayAskAgain(g, l.Now()) == nil {
 		v.May = append(v.May, MayAskAgain)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/inbox"
@@ -11,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/substitutes"
 )
 
 const decideNotes = "The decision is on record before anything that follows from it, and is taken once: a later one, " +
@@ -55,6 +57,7 @@ func (gs *gates) Routes() []*api.Route {
 	})
 	rs = append(rs, gs.decideRoutes(path, gs.decideGate)...)
 	rs = append(rs, gs.delegateRoute(path))
+	rs = append(rs, gs.snoozeRoutes(path)...)
 	return append(rs, gs.decideRoutes("/api/checkpoints", gs.decideCheckpoint)...)
 }
 
@@ -82,9 +85,10 @@ func gateFilters() []api.Param {
 		{Name: "label", Kind: api.TextParam, Help: "whose question has this label: name=value"},
 		{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide, or could have: assigned to them, or to nobody; me is the token's owner"},
 		{Name: "decider", Kind: api.TextParam, Help: "that this person decided, or voted on; me is the token's owner"},
+		{Name: "snoozed", Kind: api.EnumParam, Values: []string{"hidden", "shown", "only"}, Help: "of open gates that the assignee hid for now: hidden unless given; needs assignee"},
 		{Name: "kind", Kind: api.TextParam, Help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
 		{Name: "order", Kind: api.EnumParam, Values: []string{"desc", "asc", "deadline"}, Def: "desc", Help: "of open gates: desc is newest first, asc is oldest first, deadline the earliest first and then those without one"},
-		{Name: "counts", Kind: api.BoolParam, Def: "false", Help: "true: say how many open gates of each question there are, by the same filters, on all pages; at most 5,000 are counted"},
+		{Name: "counts", Kind: api.BoolParam, Def: "false", Help: "true: say how many open gates of each question there are, by the same filters, on all pages; at most 5,000 are looked at, and more says that there may be others"},
 		limitParam, cursorParam, fieldsParam,
 	}
 }
@@ -103,7 +107,7 @@ func (gs *gates) list(w http.ResponseWriter, r *api.Request) error {
 	q := inbox.Query{
 		State: inbox.State(r.Query["state"]), Thread: r.Query["thread"], Coordination: r.Query["coordination"], Checkpoint: posthouse.ID(r.Query["checkpoint"]),
 		Kind: r.Query["kind"], Question: r.Query["question"], Program: r.Query["program"], Assignee: person(r, "assignee"), Decider: person(r, "decider"),
-		Order: inbox.Order(r.Query["order"]), After: r.Query["cursor"], Limit: r.Number("limit", defaultLimit),
+		Snoozed: inbox.Snoozed(r.Query["snoozed"]), Order: inbox.Order(r.Query["order"]), After: r.Query["cursor"], Limit: r.Number("limit", defaultLimit),
 	}
 	if label := r.Query["label"]; label != "" {
 		var err error
@@ -116,15 +120,20 @@ func (gs *gates) list(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	page := api.List[*Gate]{Next: found.Next}
+	named, err := substitutes.Active(r.Context(), gs.ledger)
+	if err != nil {
+		return err
+	}
+	page := api.List[*Gate]{Next: found.Next, More: found.More}
 	for _, item := range found.Items {
-		page.Items = append(page.Items, listed(w, r, gs.ledger, item.Gate, item.Err))
+		page.Items = append(page.Items, listed(w, r, gs.ledger, item.Gate, named, item.Err))
 	}
 	if r.Query["counts"] == "true" {
-		page.Counts, _, err = inbox.Count(r.Context(), gs.ledger, &q, maxCounted)
+		c, err := inbox.Count(r.Context(), gs.ledger, &q, maxCounted)
 		if err != nil {
 			return err
 		}
+		page.Counts, page.Snoozed, page.More = c.Questions, c.Snoozed, page.More || c.More
 	}
 	return api.WriteList(w, r, page)
 }
@@ -145,7 +154,16 @@ func (gs *gates) get(w http.ResponseWriter, r *api.Request) error {
 	if g.Decision == nil {
 		w.Header().Set("ETag", api.ETag(g.Hash))
 	}
-	return api.WriteJSON(w, http.StatusOK, listed(w, r, gs.ledger, g, nil))
+	return gs.show(w, r, g)
+}
+
+// show answers with one gate as the client may see and decide it.
+func (gs *gates) show(w http.ResponseWriter, r *api.Request, g *posthouse.Gate) error {
+	named, err := substitutes.Active(r.Context(), gs.ledger)
+	if err != nil {
+		return err
+	}
+	return api.WriteJSON(w, http.StatusOK, listed(w, r, gs.ledger, g, named, nil))
 }
 
 func (gs *gates) find(r *api.Request) (*posthouse.Gate, error) {
@@ -272,4 +290,58 @@ func (gs *gates) delegate(r *api.Request, b *delegateBody) (*posthouse.Gate, err
 		}
 	}
 	return gs.ledger.Delegate(context.WithoutCancel(r.Context()), g.ID, posthouse.Delegation{By: by, Actor: actor, To: b.To, Reason: b.Reason})
+}
+
+type snoozeBody struct {
+	Until  time.Time `json:"until,omitzero" doc:"when it comes back; before its deadline"`
+	For    Span      `json:"for,omitempty" doc:"instead: after how long, as in 4h or 2d. Without either: with the next reminder or the escalation"`
+	By     string    `json:"by,omitempty" doc:"whose inbox, if not the token's owner's; needs the role operator"`
+	Reason string    `json:"reason,omitempty" doc:"at most 4,000 bytes"`
+}
+
+func (gs *gates) snoozeRoutes(path string) []*api.Route {
+	by := []api.Param{{Name: "by", Kind: api.TextParam, Help: "whose inbox, if not the token's owner's; needs the role operator"}}
+	return []*api.Route{
+		{
+			Method: http.MethodPost, Path: path + "/{id}/snooze", Role: tokens.Approver, Summary: "Snooze: hide a gate from one's own inbox for a while",
+			Notes: "It moves no deadline and no right: others see the gate, and it can be decided all the same. It comes back at the time, and before that with a reminder or the escalation.",
+			Body:  snoozeBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, with its notices", Body: Gate{}, Media: ""}}, Handle: api.Take(gs.snooze),
+		},
+		{
+			Method: http.MethodDelete, Path: path + "/{id}/snooze", Role: tokens.Approver, Summary: "Have a gate back in one's inbox that was hidden", Query: by,
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, with its notices", Body: Gate{}, Media: ""}}, Handle: gs.unsnooze,
+		},
+	}
+}
+
+func (gs *gates) snooze(w http.ResponseWriter, r *api.Request, b *snoozeBody) error {
+	switch {
+	case b.For != 0 && !b.Until.IsZero():
+		return posthouse.Invalid("for", "goes without until")
+	case b.For < 0:
+		return posthouse.Invalid("for", "must not be negative")
+	case b.For > 0:
+		b.Until = gs.ledger.Now().Add(time.Duration(b.For))
+	}
+	return gs.setAside(w, r, b.By, inbox.Snooze{Until: b.Until, Reason: b.Reason}, inbox.Hide)
+}
+
+func (gs *gates) unsnooze(w http.ResponseWriter, r *api.Request) error {
+	return gs.setAside(w, r, r.Query["by"], inbox.Snooze{}, inbox.Show)
+}
+
+func (gs *gates) setAside(w http.ResponseWriter, r *api.Request, by string, s inbox.Snooze, record func(context.Context, *ledger.Ledger, posthouse.ID, inbox.Snooze) (*posthouse.Gate, error)) error {
+	g, err := gs.find(r)
+	if err != nil {
+		return err
+	}
+	s.By, s.Actor, err = auth.ActingFor(r.Actor, by)
+	if err != nil {
+		return err
+	}
+	g, err = record(context.WithoutCancel(r.Context()), gs.ledger, g.ID, s)
+	if err != nil {
+		return err
+	}
+	return gs.show(w, r, g)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/operate"
 	"github.com/posthouse/posthouse/server/internal/outline"
 	"github.com/posthouse/posthouse/server/internal/page"
+	"github.com/posthouse/posthouse/server/internal/people"
 	"github.com/posthouse/posthouse/server/internal/programs"
 	"github.com/posthouse/posthouse/server/internal/proof"
 	"github.com/posthouse/posthouse/server/internal/session"
@@ -59,6 +60,8 @@ func (s *Server) newResources(o *Options) []resource {
 		&checkpoints{ledger: l, runner: o.Runner, outcomes: waits, pageBytes: limits.Page},
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}
 		&gates{ledger: l, outcomes: waits, recovery: requests},
+		// /api/substitutes; /api/waits, /api/processes
+		people.NewSubstitutes(l), people.NewWaits(l),
 		// /api/gates/{id}/token, /api/gates/{id}/decide-by-token
 		s.tokens,
 		// /api/gates/{id}/grant, /api/threads/{id}/effects

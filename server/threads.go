@@ -1,6 +1,7 @@
 package server
 
 import (
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -92,8 +93,8 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 		return err
 	}
 	limit := r.Number("limit", defaultLimit)
-	q.Limit = limit + 1
-	page, next, err := api.Collect(ts.ledger.Threads(r.Context(), q), limit, func(t *posthouse.ThreadInfo) string {
+	q.Limit = limit + 2
+	page, next, err := api.Collect(ofPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string {
 		if q.Newest {
 			return url.PathEscape(t.ActivityCursor())
 		}
@@ -113,6 +114,20 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 		slices.SortStableFunc(shown, func(a, b *Thread) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	}
 	return api.WriteList(w, r, api.List[*Thread]{Items: shown, Next: next})
+}
+
+// ofPeople leaves out the runtime's own thread: of those one at most has entries.
+func ofPeople(all iter.Seq2[*posthouse.ThreadInfo, error]) iter.Seq2[*posthouse.ThreadInfo, error] {
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		for t, err := range all {
+			if err == nil && posthouse.IsRuntimeThread(t.Thread) {
+				continue
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
 }
 
 func (ts *threads) get(r *api.Request) (*Thread, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/doctor"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/cli/live"
+	"github.com/posthouse/posthouse/app/internal/cli/people"
 	"github.com/posthouse/posthouse/app/internal/cli/stores"
 	"github.com/posthouse/posthouse/app/internal/cli/tasks"
 	"github.com/posthouse/posthouse/app/internal/cli/threads"
@@ -91,8 +92,8 @@ func addCommands(root *cobra.Command, e *env.Env, c *Config) {
 	thread := threads.Thread(e)
 	thread.AddCommand(stores.ThreadExport(e), stores.ThreadImport(e))
 	add("Run", run...)
-	add("Decide", append(threads.Decide(e), threads.Inbox(e), threads.Gate(e), threads.Delegate(e), threads.AskAgain(e))...)
-	add("Look and change", threads.Program(e), thread, threads.Checkpoint(e), threads.State(e), threads.Log(e), live.Watch(e), live.Top(e), threads.Grant(e), threads.Diff(e))
+	add("Decide", append(threads.Decide(e), threads.Inbox(e), threads.Gate(e), threads.Delegate(e), people.Substitute(e), threads.AskAgain(e))...)
+	add("Look and change", threads.Program(e), thread, threads.Checkpoint(e), threads.State(e), threads.Log(e), live.Watch(e), live.Top(e), people.Waits(e), people.Processes(e), threads.Grant(e), threads.Diff(e))
 	add("Hand out", tasks.Task(e), tasks.Worker(e))
 	add("Prove", stores.Verify(e), stores.Witness(e), stores.Export(e), stores.Key(e), stores.Encryption(e))
 	add("Operate", stores.Token(e), webhooks.Webhook(e, c.Channels), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), doctor.Doctor(e, c.Version), logLevelCmd(e), configCmd(e, c), contextCmd(e), manCmd(e, c), versionCmd(e, c))

@@ -27,6 +27,8 @@ func EventLine(e *posthouse.Event) string {
 		return "question " + string(e.Vote.Gate) + " " + Vote(e.Vote)
 	case e.Assignment != nil:
 		return "question " + string(e.Assignment.Gate) + ": " + Assignment(e.Assignment)
+	case e.Notice != nil:
+		return "question " + string(e.Notice.Gate) + ": " + Notice(e.Notice)
 	case e.Step != nil:
 		return "step " + e.Step.Name + " is on record"
 	case e.Signal != nil:

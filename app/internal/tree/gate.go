@@ -24,6 +24,9 @@ func (d *drawing) gate(g *posthouse.Gate, indent string) {
 	for i := range g.Assignments {
 		d.t.Line("%s  %s", indent, Assignment(&g.Assignments[i]))
 	}
+	for i := range g.Notices {
+		d.t.Line("%s  %s", indent, Notice(&g.Notices[i]))
+	}
 	for i := range g.Votes {
 		d.t.Line("%s  %s", indent, Vote(&g.Votes[i]))
 	}
@@ -103,6 +106,23 @@ func Assignment(a *posthouse.Assignment) string {
 		s += ": " + term.Clip(term.Visible(a.Reason), 200)
 	}
 	return s
+}
+
+// Notice returns one line about a notice.
+func Notice(n *posthouse.Notice) string {
+	s := string(n.Kind)
+	switch n.Kind {
+	case posthouse.NoticeReminder:
+		return "reminded, " + Time(n.At)
+	case posthouse.NoticeSnooze:
+		s = "hidden by " + n.By + " from their inbox until " + Time(n.Until)
+	case posthouse.NoticeUnsnooze:
+		s = "back in the inbox of " + n.By
+	}
+	if n.Actor != "" && n.Actor != n.By {
+		s += " (sent by " + n.Actor + ")"
+	}
+	return s + ", " + Time(n.At) + after(": ", n.Reason)
 }
 
 // Decision returns one line about a decision.

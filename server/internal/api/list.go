@@ -18,6 +18,9 @@ type List[T any] struct {
 	Items  []T            `json:"items" doc:"what is on this page"`
 	Next   string         `json:"next,omitempty" doc:"the parameter cursor for the page after this; absent on the last"`
 	Counts map[string]int `json:"counts,omitempty" doc:"how many there are on all pages, where counts were asked for"`
+
+	Snoozed int  `json:"snoozed,omitempty" doc:"of the inbox, with counts: how many more the assignee hid for now"`
+	More    bool `json:"more,omitempty" doc:"there may be others, which were not counted, or not looked at in this order"`
 }
 
 // FieldsParam is the parameter of lists that leaves out members.

@@ -31,6 +31,8 @@ var all = map[string]example{
 	"POST /api/gates/{id}/edit":         {`{"value":{"order":"1234","amount":35},"reason":"without postage"}`, ""},
 	"POST /api/gates/{id}/respond":      {`{"value":"ask the customer first"}`, ""},
 	"POST /api/gates/{id}/delegate":     {`{"to":"bob","reason":"on leave"}`, ""},
+	"POST /api/substitutes":             {`{"to":"bob","until":"2026-12-07T08:00:00Z","reason":"on leave"}`, ""},
+	"POST /api/gates/{id}/snooze":       {`{"for":"4h","reason":"waiting for the invoice"}`, ""},
 	"GET /api/checkpoints/{id}":         {"", done},
 	"GET /api/threads/{id}/checkpoints": {"", `{"items":[` + done + `],"next":"` + checkpoint + `"}`},
 	"POST /api/checkpoints/{id}/fork":   {`{"patch":{"Amount":35},"branch":"cheaper"}`, ""},

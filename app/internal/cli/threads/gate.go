@@ -2,9 +2,12 @@ package threads
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
@@ -13,9 +16,10 @@ import (
 // Gate returns the command gate, with what is below it.
 func Gate(e *env.Env) *cobra.Command {
 	return env.Parent(&cobra.Command{
-		Use: "gate", Aliases: []string{"gates"}, Short: "Show a gate before it is decided",
-		Example: `  posthouse gate show gate-019a...`,
-	}, gateShow(e))
+		Use: "gate", Aliases: []string{"gates"}, Short: "Show a gate before it is decided, or set it aside",
+		Example: `  posthouse gate show gate-019a...
+  posthouse gate snooze gate-019a... --for 4h`,
+	}, gateShow(e), gateSnooze(e), gateUnsnooze(e))
 }
 
 func gateShow(e *env.Env) *cobra.Command {
@@ -51,4 +55,52 @@ command's. What ran under a decision is shown by posthouse grant.`,
 			})
 		}),
 	}
+}
+
+func gateSnooze(e *env.Env) *cobra.Command {
+	var until, after, by, reason string
+	cmd := &cobra.Command{
+		Use: "snooze GATE", Short: "Hide a gate from your own inbox for a while",
+		Long: `Hide a gate from your own inbox for a while.
+
+It moves no deadline: others see the gate, and it can be decided all the same. It comes
+back at the time, and before that with a reminder or the escalation. Without a time it
+comes back with these. posthouse inbox --assignee me --snoozed only lists what you hid.`,
+		Example: `  posthouse gate snooze gate-019a... --for 4h
+  posthouse gate snooze gate-019a... --until 2026-12-01T09:00:00Z --reason "waiting for the invoice"`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			body := map[string]any{"by": by, "reason": reason}
+			if until != "" {
+				body["until"] = until
+			}
+			if after != "" {
+				body["for"] = after
+			}
+			return env.Ask(ctx, e, c, http.MethodPost, "/api/gates"+rest.Path(args[0], "snooze"), nil, body, func(g *posthouse.Gate) {
+				e.Line("%s", tree.Notice(&g.Notices[len(g.Notices)-1]))
+			})
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&until, "until", "", "when it comes back, as in 2026-12-01T09:00:00Z")
+	f.StringVar(&after, "for", "", "after how long it comes back, as in 4h or 2d")
+	f.StringVar(&by, "by", "", "whose inbox, if not the token's owner's (needs the role operator)")
+	env.ReasonFlag(cmd, &reason)
+	return cmd
+}
+
+func gateUnsnooze(e *env.Env) *cobra.Command {
+	var by string
+	cmd := &cobra.Command{
+		Use: "unsnooze GATE", Short: "Have a gate back in your inbox that you hid",
+		Example: `  posthouse gate unsnooze gate-019a...`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			q := url.Values(env.Params("by", by))
+			return env.Ask(ctx, e, c, http.MethodDelete, "/api/gates"+rest.Path(args[0], "snooze"), q, nil, func(g *posthouse.Gate) {
+				e.Line("%s is in the inbox", g.ID)
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&by, "by", "", "whose inbox, if not the token's owner's (needs the role operator)")
+	return cmd
 }

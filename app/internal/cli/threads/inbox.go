@@ -20,7 +20,7 @@ import (
 
 // inboxFilters are the flags of inbox that say what it lists.
 type inboxFilters struct {
-	coordination, thread, assignee, state, question, program, label, decider, order string
+	coordination, thread, assignee, state, question, program, label, decider, order, snoozed string
 }
 
 func (f *inboxFilters) flags(cmd *cobra.Command) {
@@ -34,13 +34,15 @@ func (f *inboxFilters) flags(cmd *cobra.Command) {
 	fs.StringVar(&f.label, "label", "", "only questions with this label, name=value")
 	fs.StringVar(&f.decider, "decider", "", "only what this person decided or voted on; me is the token's owner")
 	fs.StringVar(&f.order, "order", "", "of open questions: desc is newest first, asc is oldest first, deadline the earliest first")
+	fs.StringVar(&f.snoozed, "snoozed", "", "what the assignee hid for now: hidden, shown or only; hidden unless given")
+	env.Choices(cmd, "snoozed", []string{"hidden", "shown", "only"})
 	env.Choices(cmd, "state", []string{"open", "decided", "expired", "withdrawn"})
 	env.Choices(cmd, "order", []string{"desc", "asc", "deadline"})
 }
 
 func (f *inboxFilters) query() url.Values {
 	return env.Params("coordination", f.coordination, "thread", f.thread, "assignee", f.assignee, "state", f.state, "question", f.question,
-		"program", f.program, "label", f.label, "decider", f.decider, "order", f.order)
+		"program", f.program, "label", f.label, "decider", f.decider, "order", f.order, "snoozed", f.snoozed)
 }
 
 // Inbox returns the command inbox.

@@ -133,6 +133,9 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 			case r.Assignment != nil:
 				g := gate(r.Assignment.Gate)
 				g.Assignments = append(g.Assignments, *r.Assignment)
+			case r.Notice != nil:
+				g := gate(r.Notice.Gate)
+				g.Notices = append(g.Notices, *r.Notice)
 			case r.Removal != nil:
 				h.Removals = append(h.Removals, r)
 			}
