@@ -339,6 +339,11 @@ func (gs *gates) setAside(w http.ResponseWriter, r *api.Request, by string, s in
 	if err != nil {
 		return err
 	}
+	if r.Reserved.Again && slices.ContainsFunc(g.Notices, func(n posthouse.Notice) bool {
+		return n.By == s.By && n.Actor == s.Actor && n.Reason == s.Reason && n.Kind == posthouse.NoticeSnooze && !n.At.Before(r.Reserved.At)
+	}) {
+		return gs.show(w, r, g) // the first attempt is on record
+	}
 	g, err = record(context.WithoutCancel(r.Context()), gs.ledger, g.ID, s)
 	if err != nil {
 		return err

@@ -105,6 +105,10 @@ func assign(id string, seq, prior uint64) posthouse.Record {
 	return posthouse.Record{Kind: posthouse.RecordAssignment, Assignment: &posthouse.AssignInfo{Gate: posthouse.ID(id), GateSeq: seq, Prior: prior, By: "alice"}}
 }
 
+func notice(id string, seq, prior uint64) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordNotice, Notice: &posthouse.NoticeInfo{Gate: posthouse.ID(id), GateSeq: seq, Prior: prior, Kind: posthouse.NoticeSnooze, By: "alice"}}
+}
+
 func claim(fence uint64, unclaim bool) posthouse.Record {
 	return posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: "host", Fence: fence, Unclaim: unclaim}}
 }
@@ -195,6 +199,20 @@ func TestRecordsThatContradictEachOther(t *testing.T) {
 			w.append(recs{vote("g", 1, 0)})
 			w.append(recs{vote("g", 1, 0)})
 		}, "follows entry 0, and the newest", 3},
+		"a notice passed over": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{notice("g", 1, 0)})
+			w.append(recs{vote("g", 1, 0)})
+		}, "follows entry 0, and the newest", 3},
+		"another notice in the body": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{notice("g", 1, 0)}, posthouse.Notice{Gate: "g", Kind: posthouse.NoticeSnooze, By: "bob"})
+		}, "something else than its header", 2},
+		"a notice that comes late": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{decide("g", 1)})
+			w.append(recs{notice("g", 1, 0)})
+		}, "after the gate was decided", 3},
 		"a vote that comes late": {func(w *writer) {
 			w.append(recs{checkpoint("a", "", 0), gate("g")})
 			w.append(recs{decide("g", 1)})

@@ -218,9 +218,12 @@ func (b *Bulk) threads(ctx context.Context, q *request) (all []found, next strin
 		}
 		return all, "", nil
 	}
-	for t, err := range b.ledger.Threads(ctx, posthouse.ThreadQuery{Status: q.Status, Graph: q.Program, Prefix: q.Prefix, After: q.After, Limit: limit + 1}) {
+	for t, err := range b.ledger.Threads(ctx, posthouse.ThreadQuery{Status: q.Status, Graph: q.Program, Prefix: q.Prefix, After: q.After, Limit: limit + 2}) {
 		if err != nil {
 			return nil, "", err
+		}
+		if posthouse.IsRuntimeThread(t.Thread) {
+			continue
 		}
 		if len(all) == limit {
 			return all, all[limit-1].name, nil

@@ -71,6 +71,17 @@ func (ss *Substitutes) name(r *api.Request, b *substituteBody) (*deciders.Substi
 	if err != nil {
 		return nil, err
 	}
+	if r.Reserved.Again { // the first attempt may be on record
+		all, err := substitutes.List(r.Context(), ss.ledger, by)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			if s := &all[i]; s.By == by && s.To == b.To && s.Actor == actor && s.Until.Equal(posthouse.ToMillis(b.Until)) && !s.At.Before(r.Reserved.At) {
+				return s, nil
+			}
+		}
+	}
 	return substitutes.Name(context.WithoutCancel(r.Context()), ss.ledger, deciders.Substitution{By: by, Actor: actor, To: b.To, From: b.From, Until: b.Until, Reason: b.Reason})
 }
 

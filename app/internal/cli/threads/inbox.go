@@ -125,7 +125,7 @@ func showInbox(e *env.Env, gates []*server.Gate, filtered, more bool) {
 			again = append(again, g)
 		}
 		rows = append(rows, []string{
-			string(g.ID), q + votes(&g.Gate), strings.Join(g.RequesterNames(), ", "), tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
+			string(g.ID), q + votes(&g.Gate) + inPlaceOf(g), strings.Join(g.RequesterNames(), ", "), tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
 		})
 	}
 	e.Table([]string{"GATE", "QUESTION", "REQUESTED BY", "SINCE", "EXPIRES", "THREAD"}, rows)
@@ -154,6 +154,14 @@ func showDecided(e *env.Env, gates []*server.Gate, more bool) {
 	}
 	e.Table([]string{"GATE", "QUESTION", "VERDICT", "BY", "AT", "THREAD"}, rows)
 	env.More(&e.Term, more)
+}
+
+// inPlaceOf says for whom the caller would decide a gate, as their substitute.
+func inPlaceOf(g *server.Gate) string {
+	if g.For == "" {
+		return ""
+	}
+	return " (for " + term.Visible(g.For) + ")"
 }
 
 // votes returns how many votes of a quorum there are.
