@@ -77,7 +77,7 @@ type Event struct {
 	Release    *ReleaseInfo `json:"release,omitempty"`
 	Signal     *Signal      `json:"signal,omitempty"`
 	Take       *TakeInfo    `json:"take,omitempty"`
-	Notice     *Notice      `json:"notice,omitempty"`
+	Notice     *Notice      `json:"notice,omitempty"` // of a gate: a reminder, a snooze
 
 	LastError string `json:"lastError,omitempty"` // of the attempt before the one that a step or checkpoint is of
 	Notes     []Note `json:"notes,omitempty"`     // on the step or checkpoint

@@ -13,7 +13,7 @@ import (
 
 // A Report is who holds threads at a moment.
 type Report struct {
-	Processes []*Process `json:"processes" doc:"those that hold a thread, the one with the most first"`
+	Processes []*Process `json:"items" doc:"those that hold a thread, the one with the most first"`
 	Free      int        `json:"free" doc:"threads that can go on and that no process holds"`
 	Looked    int        `json:"looked" doc:"threads that were looked at"`
 	More      bool       `json:"more,omitempty" doc:"there are more threads that can go on, which do not count"`
@@ -30,7 +30,7 @@ type Process struct {
 // A Held is a thread that a process holds.
 type Held struct {
 	Thread  string    `json:"thread"`
-	Program string    `json:"program,omitempty"`
+	Program string    `json:"program,omitempty"` // that runs it
 	Run     string    `json:"run,omitempty"`
 	Fence   uint64    `json:"fence" doc:"it grows with each claim of the thread"`
 	Updated time.Time `json:"updatedAt" doc:"the minute of its newest entry"`

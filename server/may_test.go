@@ -28,8 +28,8 @@ func TestListsSayWhoMayDecide(t *testing.T) {
 	const all = "approve reject edit respond"
 	want := map[tokens.Role]map[string]string{
 		tokens.Viewer:   {},
-		tokens.Approver: {"anybody's": all, "own": "reject", "yes or no": "approve reject", "two": "approve reject"},
-		tokens.Operator: {"anybody's": all, "own": all, "assigned": all + " delegate", "yes or no": "approve reject", "two": "approve reject"},
+		tokens.Approver: {"anybody's": all + " snooze", "own": "reject snooze", "yes or no": "approve reject snooze", "two": "approve reject snooze"},
+		tokens.Operator: {"anybody's": all + " snooze", "own": all + " snooze", "assigned": all + " delegate snooze", "yes or no": "approve reject snooze", "two": "approve reject snooze"},
 	}
 	list := func(r tokens.Role) (gates []Gate) {
 		h.send(ask{method: "GET", path: "/api/gates", as: r}).want(http.StatusOK).into(&gates)

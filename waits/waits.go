@@ -34,8 +34,8 @@ const (
 
 // A Report is how long questions waited.
 type Report struct {
-	From      time.Time   `json:"from"`
-	To        time.Time   `json:"to"`
+	From      time.Time   `json:"from" doc:"the beginning of the period"`
+	To        time.Time   `json:"to" doc:"its end"`
 	Looked    int         `json:"looked" doc:"how many questions were read"`
 	More      bool        `json:"more,omitempty" doc:"there are more in the period, or more questions and people, which do not count: the newest do. Ask for a shorter period, or for one question"`
 	Questions []*Question `json:"questions" doc:"the one with the most open first"`
