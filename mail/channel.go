@@ -174,6 +174,8 @@ func (c *Channel) recipients(e *notify.Event, have *memo) []recipient {
 		names = []string{g.Approval.For} // who opens its link has the right
 	case e.Data.Assignment != nil && len(e.Data.Assignment.To) > 0:
 		names = e.Data.Assignment.To
+	case e.Data.Reminder != nil && len(e.Data.Reminder.To) > 0:
+		names = e.Data.Reminder.To // whoever voted or handed it on is not reminded
 	case e.Type == notify.GateDecided && have.Asked != nil:
 		names = have.Asked
 	case len(g.Assignees) > 0:
