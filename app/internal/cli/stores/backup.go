@@ -51,7 +51,7 @@ The copy is a whole store of its own: verify it, or open it with
 
 // ownBackup says how a store is copied that does not copy itself.
 func (f *StoreFlag) ownBackup() string {
-	const orAny = "; a copy of any store: posthouse store copy FROM sqlite:FILE. docs/backup.md has both"
+	const orAny = "; a copy of any store: posthouse store copy FROM sqlite:FILE. docs/runbooks/backup.md has both"
 	switch f.scheme() {
 	case "postgres", "postgresql":
 		return "its server does: pg_dump --format=custom, which is consistent beside running servers, or base backups with WAL for a point in time" + orAny
