@@ -13,6 +13,7 @@ COPY go.mod go.sum ./
 COPY mail/go.mod mail/go.sum mail/
 COPY oidc/go.mod oidc/go.sum oidc/
 COPY otel/go.mod otel/go.sum otel/
+COPY slack/go.mod slack/go.sum slack/
 COPY release/go.mod release/go.sum release/
 RUN --mount=type=cache,target=/go/pkg/mod go -C release mod download
 COPY . .

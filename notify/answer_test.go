@@ -154,3 +154,21 @@ func TestAnAnsweringChannelListens(t *testing.T) {
 		must.Fail(t, err, posthouse.ErrInvalid)
 	})
 }
+
+// A gate reaches a channel without a wait for any clock: time stands still in the bubble until nothing is left to do.
+func TestAGateReachesItsChannelAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		r := new(receiver)
+		d.start(d.led, notify.Endpoint{Name: "ops", Channel: r})
+		time.Sleep(time.Minute)
+		before := time.Now()
+		for i := range 10 {
+			g := d.ask()
+			synctest.Wait()
+			if r.gates()[g.ID] != 1 || !time.Now().Equal(before) {
+				t.Fatalf("gate %d: the channel was told %d times after %s", i, r.gates()[g.ID], time.Since(before))
+			}
+		}
+	})
+}

@@ -44,6 +44,10 @@ type Message struct {
 	// need not ask any more.
 	Decided bool
 
+	// Followed says that the rule or the types of the endpoint leave the event out: only a [Following]
+	// channel is told.
+	Followed bool
+
 	// Memo is what the endpoint's channel keeps about the event's gate. Nil in a test.
 	Memo *Memo
 }

@@ -233,13 +233,14 @@ func (s *source) checkpoint(r *posthouse.Event) (all []*Message) {
 // make adds a message if the endpoint wants it.
 func (s *source) make(all []*Message, t Type, r *posthouse.Event, about Data, g *posthouse.Gate, key ...string) []*Message {
 	e := &Event{Type: t, At: r.At, Data: about}
-	if !s.wants(t) || !s.followed(t) && !s.rule.admits(e, g) {
+	asked := (len(s.types) == 0 || slices.Contains(s.types, t)) && s.rule.admits(e, g)
+	if !asked && !s.followed(t) {
 		return all
 	}
 	if s.bare {
 		e = e.withoutContent()
 	}
-	return append(all, &Message{ID: messageID(append([]string{string(t)}, key...)...), Event: e, Decided: g != nil && g.Decision != nil})
+	return append(all, &Message{ID: messageID(append([]string{string(t)}, key...)...), Event: e, Decided: g != nil && g.Decision != nil, Followed: !asked})
 }
 
 // messageID returns the id of a message: it follows from what the message is about.

@@ -7,6 +7,7 @@ require (
 	github.com/posthouse/posthouse/mail v0.0.0
 	github.com/posthouse/posthouse/oidc v0.0.0
 	github.com/posthouse/posthouse/otel v0.0.0
+	github.com/posthouse/posthouse/slack v0.0.0
 )
 
 require (
@@ -22,6 +23,7 @@ require (
 	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/gorilla/websocket v1.5.3 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
@@ -46,6 +48,7 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/rs/xid v1.6.0 // indirect
+	github.com/slack-go/slack v0.35.0 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/tinylib/msgp v1.6.4 // indirect
@@ -88,4 +91,5 @@ replace (
 	github.com/posthouse/posthouse/mail => ../mail
 	github.com/posthouse/posthouse/oidc => ../oidc
 	github.com/posthouse/posthouse/otel => ../otel
+	github.com/posthouse/posthouse/slack => ../slack
 )
