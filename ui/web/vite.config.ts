@@ -1,5 +1,5 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
 // The server's policy allows nothing inline, so no asset may become a data: address.
 export default defineConfig({
@@ -14,5 +14,6 @@ export default defineConfig({
     target: "es2023",
     license: { fileName: "licences.md" },
   },
+  test: { include: ["src/**/*.test.ts"] },
   server: { proxy: { "/api": "http://127.0.0.1:8095" } },
 });

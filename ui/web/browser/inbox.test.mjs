@@ -65,3 +65,20 @@ test("a viewer's page has nothing to press, and a stranger is led to the login a
   await page.waitForURL(/show=decided#x$/);
   await context.close();
 });
+
+test("questions of one kind are decided together, each with a decision of its own", async () => {
+  const { page, close } = await open(browser, server, "/?show=open");
+  await page.waitForSelector(article);
+  await page.getByRole("link", { name: "decide together" }).first().click();
+  const rows = page.locator("[aria-label='decide together'] tbody tr");
+  const count = await rows.count();
+  assert.ok(count > 1, `${count} questions in a set`);
+  await rows.first().locator("input").uncheck();
+  await page.getByRole("button", { name: `Approve ${count - 1}` }).click();
+  await page.fill('[aria-label="reason"]', "all checked");
+  await page.keyboard.press("Shift+Enter");
+  await page.waitForFunction((n) => document.body.innerText.includes(`${n} of ${n} sent`), count - 1);
+  assert.equal(await rows.first().locator("td").last().innerText(), "");
+  assert.match(await rows.nth(1).locator("td").last().innerText(), /executed|decided|waiting|running/);
+  await close();
+});

@@ -19,6 +19,7 @@ const screens = [
   { name: "inbox", path: "/", ready: "main li a", narrow: true },
   { name: "question", path: "/", ready: "main li a", open: true },
   { name: "confirm", path: "/", ready: "main li a", open: true, press: "Approve" },
+  { name: "set", path: "/?set=refund", ready: "[aria-label='decide together']" },
   { name: "decided", path: "/?show=decided", ready: "main li a" },
   { name: "gate", path: "/?show=decided", ready: "main li a", open: true, page: true },
 ];

@@ -7,6 +7,7 @@ import { named } from "../parts/id";
 import { Said } from "../parts/said";
 import { Ago, isSoon, length, useNow } from "../parts/time";
 import type { Group } from "./order";
+import { setOf } from "./set";
 import css from "./list.module.css";
 
 type Props = {
@@ -15,17 +16,25 @@ type Props = {
   gone: Set<string>;
   address: (id: string) => string;
   decided: boolean;
+  set: (name: string) => string;
 };
 
 /** List shows questions in two lines each, grouped by their name. */
-export const List = ({ groups, chosen, gone, address, decided }: Props) => (
+export const List = ({ groups, chosen, gone, address, decided, set }: Props) => (
   <>
     {groups.map((g) => (
       <section key={g.name} aria-label={g.name || "questions"}>
         {g.name && (
           <h2 className={css.group}>
             <Said>{g.name}</Said>
-            <span>{g.gates.length}</span>
+            <span>
+              {setOf(g.gates).length > 0 && (
+                <Link href={set(g.name)} className={css.set}>
+                  decide together
+                </Link>
+              )}
+              {g.gates.length}
+            </span>
           </h2>
         )}
         <ul>

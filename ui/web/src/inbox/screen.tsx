@@ -1,5 +1,5 @@
 import { ArrowLeft } from "lucide-react";
-import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import type { Gate } from "../api/client";
 import { useGates, useSessions, type Place } from "../data/gates";
@@ -11,6 +11,7 @@ import { Bar } from "../shell/bar";
 import { useKeys } from "../shell/keys";
 import { List } from "./list";
 import { grouped, Seen } from "./order";
+import { SetDetail, setOf } from "./set";
 import css from "./screen.module.css";
 
 const places: { place: Place; name: string; show: string }[] = [
@@ -38,16 +39,27 @@ const empties: Record<Place, { title: string; text: string }> = {
 export function InboxScreen() {
   const query = new URLSearchParams(useSearch());
   const place = places.find((p) => p.show === (query.get("show") ?? "")) ?? places[0]!;
-  return <InboxPlace key={place.place} place={place.place} chosen={query.get("gate") ?? undefined} />;
+  return (
+    <InboxPlace
+      key={place.place}
+      place={place.place}
+      chosen={query.get("gate") ?? undefined}
+      set={query.get("set") ?? undefined}
+    />
+  );
 }
 
-const addressOf = (place: Place, gate?: string) => {
+const addressOf = (place: Place, gate?: string, set?: string) => {
   const show = places.find((p) => p.place === place)?.show;
-  const query = new URLSearchParams({ ...(show ? { show } : {}), ...(gate ? { gate } : {}) }).toString();
+  const query = new URLSearchParams({
+    ...(show ? { show } : {}),
+    ...(gate ? { gate } : {}),
+    ...(set ? { set } : {}),
+  }).toString();
   return query ? `/?${query}` : "/";
 };
 
-function InboxPlace({ place, chosen }: { place: Place; chosen: string | undefined }) {
+function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | undefined; set: string | undefined }) {
   const [, go] = useLocation();
   const list = useGates(place);
   const sessions = useSessions();
@@ -62,9 +74,10 @@ function InboxPlace({ place, chosen }: { place: Place; chosen: string | undefine
   const wide = useWide();
   const auto = useRef<string>(undefined); // what was selected without anybody's doing: it stays
   const found = flat.find((g) => g.id === (chosen ?? auto.current));
+  const together = groups.find((g) => g.name === set);
   const gate: Gate | undefined =
-    chosen === undefined && !wide ? undefined : (found ?? (chosen === undefined ? flat[0] : undefined));
-  if (chosen === undefined) auto.current = gate?.id;
+    together || (chosen === undefined && !wide) ? undefined : (found ?? (chosen === undefined ? flat[0] : undefined));
+  if (chosen === undefined && !together) auto.current = gate?.id;
   const select = (g: Gate | undefined) => g && go(addressOf(place, g.id), { replace: true });
   const step = (by: number) => select(flat[Math.min(flat.length - 1, Math.max(0, flat.indexOf(gate as Gate) + by))]);
   useKeys({
@@ -88,7 +101,7 @@ function InboxPlace({ place, chosen }: { place: Place; chosen: string | undefine
           }))}
         />
       </Bar>
-      <div className={gate && !wide ? `${css.inbox} ${css.one}` : css.inbox}>
+      <div className={(gate || together) && !wide ? `${css.inbox} ${css.one}` : css.inbox}>
         <div className={css.list}>
           {list.isPending && <Skeleton rows={8} height={55} />}
           {list.error && <Failure error={list.error} safe="What waits stays on record." />}
@@ -106,6 +119,7 @@ function InboxPlace({ place, chosen }: { place: Place; chosen: string | undefine
             gone={gone}
             address={(id) => addressOf(place, id)}
             decided={place === "decided"}
+            set={(name) => addressOf(place, undefined, name)}
           />
           {list.hasNextPage && (
             <div className={css.more}>
@@ -115,6 +129,7 @@ function InboxPlace({ place, chosen }: { place: Place; chosen: string | undefine
             </div>
           )}
         </div>
+        {together && <SetPane key={together.name} gates={together.gates} address={(id) => addressOf(place, id)} />}
         {gate && (
           <GateDetail
             key={gate.id}
@@ -133,6 +148,16 @@ function InboxPlace({ place, chosen }: { place: Place; chosen: string | undefine
         )}
       </div>
     </>
+  );
+}
+
+/** SetPane keeps the questions of a set as they were when it was opened. */
+function SetPane({ gates, address }: { gates: Gate[]; address: (id: string) => string }) {
+  const [kept] = useState(() => setOf(gates));
+  return kept.length > 0 ? (
+    <SetDetail gates={kept} address={address} />
+  ) : (
+    <Empty title="Nothing to decide together">What waits here has to be decided one by one.</Empty>
   );
 }
 
