@@ -187,6 +187,15 @@ func (l *Log) Audience(gate posthouse.ID, people ...string) Item {
 	return Item{Record: posthouse.Record{Kind: posthouse.RecordAudience, Audience: m}}
 }
 
+// Reminder returns an item that records a reminder of an open gate, and when the next is due.
+func (l *Log) Reminder(gate posthouse.ID, next time.Time) Item {
+	n := &posthouse.NoticeInfo{Gate: gate, Kind: posthouse.NoticeReminder, By: posthouse.RuntimeActor, Until: next}
+	if w := l.Info.WaitingFor(gate); w != nil {
+		n.GateSeq, n.Prior = w.Seq, w.Trail
+	}
+	return Item{Record: posthouse.Record{Kind: posthouse.RecordNotice, Notice: n}, Body: []byte(`{"kind":"reminder"}`)}
+}
+
 // Decision returns an item that answers a gate. From then on the gate's id leads to
 // the decision, as in the Ledger.
 func (l *Log) Decision(gate posthouse.ID) Item {

@@ -26,7 +26,7 @@ func threadCases() []Case {
 			Run:  threadsPrefix,
 		}, {
 			Name: "threads/due ones come by due time",
-			Rule: "With DueBefore, threads with something due at or before it come by due time, those of one time by name.",
+			Rule: "With DueBefore, threads with something due at or before it, a deadline or a reminder, come by due time, those of one time by name.",
 			Run:  threadsDue,
 		}, {
 			Name: "threads/pages show each thread once",
@@ -154,7 +154,23 @@ func threadsDue(t *T) {
 	never := t.Builder.Log("never")
 	t.mustAppend(never, never.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), never.Gate(t.Builder.GateID(), time.Time{}))
 	all = append(all, never.Info)
-	for _, minutes := range []int{-1, 0, 1, 3, 4, 100} {
+	minute := func(n int) time.Time { return now.Add(time.Duration(n) * time.Minute) }
+	gate, reminded := t.Builder.GateID(), t.Builder.Log("reminded")
+	t.mustAppend(reminded, reminded.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), reminded.GateOf(gate, posthouse.GateInfo{ExpiresAt: minute(200), RemindAt: minute(2)}))
+	for _, next := range []int{2, 60, 0} { // a reminder, the one after it, and then the deadline alone
+		if next != 2 {
+			at := minute(next)
+			if next == 0 {
+				at = time.Time{}
+			}
+			t.mustAppend(reminded, reminded.Reminder(gate, at))
+		}
+		wantDue(t, append(slices.Clip(all), reminded.Info), now)
+	}
+}
+
+func wantDue(t *T, all []*posthouse.ThreadInfo, now time.Time) {
+	for _, minutes := range []int{-1, 0, 1, 3, 4, 100, 300} {
 		at := posthouse.Millis(now.Add(time.Duration(minutes) * time.Minute).UnixMilli())
 		for _, limit := range []int{0, 1, 3} {
 			q := posthouse.ThreadQuery{DueBefore: at, Limit: limit}
