@@ -34,7 +34,7 @@ type Signature struct {
 	Draft   string      `json:"draft" doc:"Draft"`
 }
 
-func openContract(l *ledger.Ledger, w *World, park time.Duration) (*graph.App[Contract], error) {
+func openContract(l *ledger.Ledger, w *World) (*graph.App[Contract], error) {
 	g := graph.New[Contract]("contract")
 	g.Node("draft", func(ctx context.Context, s *Contract) (err error) {
 		s.Draft, err = w.ask(ctx, "draft", prompt{
@@ -70,7 +70,7 @@ func openContract(l *ledger.Ledger, w *World, park time.Duration) (*graph.App[Co
 	g.Edge("check", "review")
 	g.Edge("sign", graph.End)
 	return g.Compile(l, &graph.CompileOptions{
-		HoldFor: park, Description: "Contracts: drafted by a model, approved by two of three people, signed",
+		HoldFor: w.Park, Description: "Contracts: drafted by a model, approved by two of three people, signed",
 		Questions: []runs.Question{{Name: "sign-contract", Text: "Sign the contract?", Payload: Signature{}}},
 	})
 }

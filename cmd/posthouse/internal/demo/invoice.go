@@ -38,7 +38,7 @@ type Payment struct {
 	Currency string      `json:"currency" doc:"Currency"`
 }
 
-func openInvoice(l *ledger.Ledger, w *World, park time.Duration) (*graph.App[Invoice], error) {
+func openInvoice(l *ledger.Ledger, w *World) (*graph.App[Invoice], error) {
 	g := graph.New[Invoice]("invoice")
 	g.Node("read", func(ctx context.Context, s *Invoice) (err error) {
 		s.Summary, err = w.ask(ctx, "read", prompt{
@@ -73,7 +73,7 @@ func openInvoice(l *ledger.Ledger, w *World, park time.Duration) (*graph.App[Inv
 	g.Edge("compare", "approve")
 	g.Edge("pay", graph.End)
 	return g.Compile(l, &graph.CompileOptions{
-		HoldFor: park, Description: "Invoices: read by a model, compared with the order, approved, paid",
+		HoldFor: w.Park, Description: "Invoices: read by a model, compared with the order, approved, paid",
 		Questions: []runs.Question{{Name: "pay-invoice", Text: "Pay the invoice?", Payload: Payment{}}},
 	})
 }

@@ -34,7 +34,7 @@ type Report struct {
 	Opened  int    `json:"opened,omitempty"`
 }
 
-func openNewsletter(l *ledger.Ledger, w *World, park time.Duration) (*flow.App[Issue, Report], error) {
+func openNewsletter(l *ledger.Ledger, w *World) (*flow.App[Issue, Report], error) {
 	return flow.New("newsletter", func(ctx context.Context, in Issue) (Report, error) {
 		body, err := w.ask(ctx, "write", prompt{
 			model: "large-2", takes: 7100 * time.Millisecond, cost: "0.0512 USD", input: "Write about " + in.Topic,
@@ -68,7 +68,7 @@ func openNewsletter(l *ledger.Ledger, w *World, park time.Duration) (*flow.App[I
 		})
 		return Report{"sent", opened}, err
 	}).Open(l, &flow.Options{
-		HoldFor: park, Description: "Newsletters: written by a model, approved, sent, and counted three days later",
+		HoldFor: w.Park, Description: "Newsletters: written by a model, approved, sent, and counted three days later",
 		Questions: []runs.Question{{Name: "send-newsletter", Text: "Send the newsletter?", Payload: Mailing{}}},
 	})
 }

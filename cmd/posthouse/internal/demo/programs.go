@@ -11,26 +11,48 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app"
+	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 )
 
 // Open makes the programs as the demo serves them. What they do are lines of the file effects.log
 // in the data directory.
 func Open(_ context.Context, env *app.Env) (*app.Set, error) {
-	w := &World{Do: logTo(filepath.Join(env.Dir, "effects.log")), Spend: pause}
-	programs, err := open(env.Ledger, w, 0)
-	return &app.Set{Programs: programs, Next: "inbox", Notes: []string{"Demo", "a week that was made up, and a store that is gone when this process ends"}}, err
+	a, err := open(env.Ledger, &World{Do: logTo(filepath.Join(env.Dir, "effects.log")), Spend: pause})
+	if err != nil {
+		return nil, err
+	}
+	return &app.Set{Programs: a.programs(), Next: "inbox", Notes: []string{"Demo", "a week that was made up, and a store that is gone when this process ends"}}, nil
 }
 
-// open makes the programs over a Ledger. A wait that is longer than park parks its thread; 0 is
-// what programs do by themselves.
-func open(l *ledger.Ledger, w *World, park time.Duration) (all []posthouse.Program, err error) {
-	add := func(p posthouse.Program, e error) { all, err = append(all, p), errors.Join(err, e) }
-	add(openInvoice(l, w, park))
-	add(openRefund(l, w))
-	add(openContract(l, w, park))
-	add(openNewsletter(l, w, park))
-	return all, err
+// apps are the programs over one Ledger.
+type apps struct {
+	invoice    *graph.App[Invoice]
+	refund     *coord.Coordinator
+	contract   *graph.App[Contract]
+	research   *graph.App[Research]
+	newsletter *flow.App[Issue, Report]
+	erasure    *flow.App[Erasure, string]
+	reconcile  *flow.App[Statement, string]
+}
+
+func open(l *ledger.Ledger, w *World) (*apps, error) {
+	var a apps
+	var errs [7]error
+	a.invoice, errs[0] = openInvoice(l, w)
+	a.refund, errs[1] = openRefund(l, w)
+	a.contract, errs[2] = openContract(l, w)
+	a.research, errs[3] = openResearch(l, w)
+	a.newsletter, errs[4] = openNewsletter(l, w)
+	a.erasure, errs[5] = openErasure(l, w)
+	a.reconcile, errs[6] = openReconcile(l, w)
+	return &a, errors.Join(errs[:]...)
+}
+
+func (a *apps) programs() []posthouse.Program {
+	return []posthouse.Program{a.invoice, a.refund, a.contract, a.research, a.newsletter, a.erasure, a.reconcile}
 }
 
 // logTo returns a function that writes deeds to a file, a line each.

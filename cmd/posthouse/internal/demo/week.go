@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/app"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/task/standalone"
 )
 
 // Fill writes the week before now: threads of the programs, and what people decided. The clock of
@@ -26,14 +27,19 @@ func Fill(ctx context.Context, env *app.Env, at func(time.Time)) error {
 }
 
 func fill(ctx context.Context, l *ledger.Ledger, at func(time.Time), now time.Time, seed uint64) error {
-	w := &week{ctx: ctx, ledger: l, at: at, end: now.Truncate(time.Millisecond), random: rand.New(rand.NewPCG(seed, seed)), programs: map[string]posthouse.JSONStarter{}}
+	w := &week{ctx: ctx, ledger: l, at: at, end: now.Truncate(time.Millisecond), random: rand.New(rand.NewPCG(seed, seed)), programs: map[string]posthouse.JSONStarter{}, asked: map[string]posthouse.ID{}}
 	w.set(now.Add(-7 * 24 * time.Hour))
-	w.world = &World{Do: func(context.Context, Deed) error { return nil }, Spend: w.spend, Fail: w.fail}
-	all, err := open(l, w.world, -1)
+	var err error
+	w.apps, err = open(l, &World{Do: func(context.Context, Deed) error { return nil }, Spend: w.spend, Fail: w.fail, Park: -1, Beside: 1})
 	if err != nil {
 		return err
 	}
-	for _, p := range all {
+	w.tasks, err = standalone.Open(l)
+	if err != nil {
+		return err
+	}
+	all := append(w.apps.programs(), w.tasks.Program())
+	for _, p := range w.apps.programs() {
 		w.programs[p.Name()] = p.(posthouse.JSONStarter)
 	}
 	w.runner, err = runner.New(l, &runner.Options{Programs: all, NoWatch: true, Poll: 1000 * time.Hour, Logger: slog.New(slog.DiscardHandler)})
@@ -55,13 +61,15 @@ type week struct {
 	ledger   *ledger.Ledger
 	runner   *runner.Runner
 	programs map[string]posthouse.JSONStarter
-	world    *World
+	apps     *apps
+	tasks    *standalone.Starter
 	random   *rand.Rand
 	at       func(time.Time) // sets the Ledger's clock
 	now, end time.Time
 	events   events
 	planned  int // events so far
 	faults   []fault
+	asked    map[string]posthouse.ID // by thread: the checkpoint of the question that was decided last
 }
 
 // An event is something that somebody does at a time, to a thread.
@@ -69,6 +77,7 @@ type event struct {
 	at     time.Time
 	number int // of two at one time, the one that was planned first
 	thread string
+	rests  bool // no program goes on then
 	do     func() error
 }
 
@@ -87,11 +96,13 @@ func (e *events) Pop() any {
 }
 
 // plan has something happen at a time. What would happen after the week does not.
-func (w *week) plan(at time.Time, thread string, do func() error) {
+func (w *week) plan(at time.Time, thread string, do func() error) *event {
+	w.planned++
+	e := &event{at: at, number: w.planned, thread: thread, do: do}
 	if at.Before(w.end) {
-		w.planned++
-		heap.Push(&w.events, &event{at, w.planned, thread, do})
+		heap.Push(&w.events, e)
 	}
+	return e
 }
 
 // run lets the week happen.
@@ -101,6 +112,9 @@ func (w *week) run() error {
 		w.set(e.at)
 		if err := e.do(); err != nil {
 			return fmt.Errorf("thread %s at %s: %w", e.thread, e.at.Format(time.RFC3339), err)
+		}
+		if e.rests {
+			continue
 		}
 		if err := w.move(e.thread); err != nil {
 			return fmt.Errorf("thread %s at %s: %w", e.thread, e.at.Format(time.RFC3339), err)
@@ -157,8 +171,8 @@ func (w *week) fail(call string, content any) error {
 }
 
 // begin has somebody begin a run.
-func (w *week) begin(at time.Time, program, thread, by string, labels map[string]string, input any) {
-	w.plan(at, thread, func() error {
+func (w *week) begin(at time.Time, program, thread, by string, labels map[string]string, input any) *event {
+	return w.plan(at, thread, func() error {
 		in, err := json.Marshal(input)
 		if err == nil && program == "refund" { // which takes a text
 			in, err = json.Marshal(string(in))
@@ -171,36 +185,72 @@ func (w *week) begin(at time.Time, program, thread, by string, labels map[string
 	})
 }
 
-// decide has somebody decide, or vote on, what the newest branch of a thread asks.
-func (w *week) decide(at time.Time, thread, by string, verdict posthouse.Verdict, reason string) {
-	w.decideWith(at, thread, "", posthouse.Decision{By: by, Verdict: verdict, Reason: reason})
+// decide has somebody decide, or vote on, what a thread asks.
+func (w *week) decide(at time.Time, thread, by string, verdict posthouse.Verdict, reason string) *event {
+	return w.decideWith(at, thread, posthouse.Decision{By: by, Verdict: verdict, Reason: reason})
 }
 
-// decideWith has somebody decide what a branch of a thread asks; "" is the newest.
-func (w *week) decideWith(at time.Time, thread, branch string, d posthouse.Decision) {
-	w.plan(at, thread, func() error {
-		g, err := w.asked(thread, branch)
-		if err == nil {
-			_, err = w.ledger.Decide(w.ctx, g.ID, d)
+// decideWith is decide for verdicts with a value.
+func (w *week) decideWith(at time.Time, thread string, d posthouse.Decision) *event {
+	return w.plan(at, thread, func() error {
+		g, err := w.question(thread)
+		if err != nil {
+			return err
 		}
+		w.asked[thread] = g.Checkpoint
+		_, err = w.ledger.Decide(w.ctx, g.ID, d)
 		return err
 	})
 }
 
-// asked returns the newest open question of a thread.
-func (w *week) asked(thread, branch string) (last *posthouse.Gate, err error) {
+// question returns the newest open question of a thread.
+func (w *week) question(thread string) (last *posthouse.Gate, err error) {
 	for g, err := range w.ledger.Gates(w.ctx, ledger.GateQuery{Thread: thread}) {
 		if err != nil {
 			return nil, err
 		}
-		if branch == "" || g.Branch == branch {
-			last = g
-		}
+		last = g
 	}
 	if last == nil {
 		return nil, posthouse.NotFound("question", thread)
 	}
 	return last, nil
+}
+
+// delegate has somebody hand on their right to decide.
+func (w *week) delegate(at time.Time, thread, by, to, reason string) {
+	w.plan(at, thread, func() error {
+		g, err := w.question(thread)
+		if err == nil {
+			_, err = w.ledger.Delegate(w.ctx, g.ID, posthouse.Delegation{By: by, To: to, Reason: reason})
+		}
+		return err
+	})
+}
+
+// fork has somebody fork a thread at the question that was decided last, with another state. A fork
+// that does not go on is one that somebody looks at first.
+func (w *week) fork(at time.Time, thread, into, by string, change posthouse.State, goesOn bool) {
+	w.plan(at, cmp.Or(into, thread), func() error {
+		f, err := w.ledger.Fork(w.ctx, w.asked[thread], &ledger.ForkOptions{Thread: into, By: by, Replace: change})
+		if err == nil && goesOn {
+			err = w.runner.Resume(w.ctx, f.Thread, f.Branch)
+		}
+		return err
+	})
+}
+
+// resume has somebody resume a thread that was interrupted, or failed.
+func (w *week) resume(at time.Time, thread string) {
+	w.plan(at, thread, func() error { return w.runner.Resume(w.ctx, thread, posthouse.MainBranch) })
+}
+
+// cancel has somebody cancel a run.
+func (w *week) cancel(at time.Time, thread, by, reason string) {
+	w.plan(at, thread, func() error {
+		_, err := w.ledger.Cancel(w.ctx, thread, &ledger.CancelOptions{By: by, Reason: reason})
+		return err
+	})
 }
 
 // day returns a time of a day of the week: 6 days ago is the first, 1 is yesterday.

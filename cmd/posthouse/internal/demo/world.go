@@ -18,6 +18,9 @@ type World struct {
 	Do    func(ctx context.Context, d Deed) error          // acts, once for each key
 	Spend func(ctx context.Context, d time.Duration) error // takes the time that an answer takes
 	Fail  func(call string, content any) error             // says what goes wrong in a call; nil: nothing does
+
+	Park   time.Duration // the longest wait that a run does itself, as in graph.CompileOptions.HoldFor
+	Beside int           // calls that a program makes at once; 0: as many as it has
 }
 
 // A Deed is what a program did to the world.
