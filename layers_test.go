@@ -124,6 +124,8 @@ var laws = []law{
 	{"internal/proof/differential", []string{"*"}, []string{"*"},
 		"it compares every store with every other, by tests and commands of its own only"},
 	{"internal/proof/differential/", []string{"*"}, []string{"*"}, "wiring of the same"},
+	{"internal/proof/crowd", []string{".", "ledger"}, nil, "a crowd is written as programs write, over any store"},
+	{"internal/proof/crowd/", []string{"*"}, []string{"*"}, "wiring of the same"},
 	{"internal/proof/site", []string{"*"}, []string{"*"},
 		"it knows every store and every private server, for tests only"},
 	{"internal/proof/openapi", []string{"*"}, []string{"*"}, "clients are tried against a server with everything"},

@@ -17,7 +17,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// Open makes the programs as the demo serves them. What they do are lines of the file effects.log
+// Open makes the programs as the demo serves them. Their deeds are lines of the file effects.log
 // in the data directory.
 func Open(_ context.Context, env *app.Env) (*app.Set, error) {
 	a, err := open(env.Ledger, &World{Do: logTo(filepath.Join(env.Dir, "effects.log")), Spend: pause})

@@ -46,8 +46,8 @@ func (w *week) write() {
 	w.rest()
 }
 
-// rest plans what belongs to no program: a thread that people write themselves, and tasks for workers
-// that nobody has started.
+// rest plans what belongs to no program: a thread that people write themselves, and tasks that wait for
+// workers.
 func (w *week) rest() {
 	notes := []string{"Rotation: bob has the phone until Thursday.", "The bank's limit was used up on Tuesday; finance raises it.", "Rotation: dana has the phone from Thursday on."}
 	for i, note := range notes {

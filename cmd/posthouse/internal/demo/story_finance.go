@@ -43,7 +43,7 @@ func (w *week) invoices() {
 	w.decideWith(at.Add(6*hour), thread, posthouse.Decision{
 		By: "dana", Verdict: posthouse.Respond, Reason: "it is on the statement of today", Value: json.RawMessage(`{"number":"R-51280","approvedBy":"carol"}`),
 	})
-	w.invoice(w.ago(100*hour), 1012, 0, "212.00", "bob") // nobody looks at it within three days
+	w.invoice(w.ago(100*hour), 1012, 0, "212.00", "bob") // it expires after three days
 	at = w.day(1, 10, 15)                                // it takes two
 	thread = w.invoice(at, 1013, 2, "18400.00", "bob")
 	w.decide(at.Add(30*minute), thread, "carol", posthouse.Approve, "the year's hosting")
@@ -58,7 +58,7 @@ func (w *week) invoices() {
 
 // invoicesThatWait plans those that people have still to look at.
 func (w *week) invoicesThatWait() {
-	at := w.day(1, 14, 40) // the bank is silent, and nobody has found out
+	at := w.day(1, 14, 40) // the bank is silent, and the outcome is open
 	w.decide(at.Add(55*minute), w.invoice(at, 1011, 3, "1875.50", "alice"), "carol", posthouse.Approve, "")
 	w.invoice(w.ago(70*hour+48*minute), 1014, 2, "1250.00", "bob")
 	w.invoice(w.ago(26*hour), 1015, 0, "389.99", "bob")

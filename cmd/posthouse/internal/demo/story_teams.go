@@ -83,7 +83,7 @@ func (w *week) researches() {
 	w.decide(at.Add(hour), thread, "dana", posthouse.Reject, "we know the answer")
 }
 
-// askAgain has somebody ask again what a thread has asked, and nobody has answered in time.
+// askAgain has somebody ask again the first question of a thread, which has expired.
 func (w *week) askAgain(thread, by string) error {
 	for e, err := range w.ledger.Log(w.ctx, thread, posthouse.Range{}) {
 		if err != nil {

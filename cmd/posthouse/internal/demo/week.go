@@ -19,7 +19,7 @@ import (
 	"github.com/posthouse/posthouse/task/standalone"
 )
 
-// Fill writes the week before now: threads of the programs, and what people decided. The clock of
+// Fill writes the week before now: threads of the programs, and decisions of people. The clock of
 // env.Ledger, which has an empty store, stands where at puts it. A runner moves the threads, one at a
 // time and only when it is told, so that a seed gives one week.
 func Fill(ctx context.Context, env *app.Env, at func(time.Time)) error {
@@ -95,7 +95,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// plan has something happen at a time. What would happen after the week does not.
+// plan has something happen at a time. An event after the week is left out.
 func (w *week) plan(at time.Time, thread string, do func() error) *event {
 	w.planned++
 	e := &event{at: at, number: w.planned, thread: thread, do: do}
