@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"log"
-	"time"
 
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/proof/crowd"
@@ -23,11 +21,9 @@ func main() {
 	if flag.NArg() != 1 {
 		log.Fatal("name the file of the store, as in: fill /tmp/crowd/posthouse.db")
 	}
-	begun := time.Now()
 	if err := fill(context.Background(), flag.Arg(0), *threads, *checkpoints, *branches); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("filled in", time.Since(begun).Round(time.Millisecond))
 }
 
 func fill(ctx context.Context, path string, threads, checkpoints, branches int) error {
