@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -46,7 +48,7 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 			continue
 		}
 		if p := r.programs[h.Graph]; p != nil {
-			ran[b] = advance{h, engine.Guard(func() error { return p.Advance(ctx, thread, b.Branch) })}
+			ran[b] = advance{h, r.advance(ctx, p, thread, b.Branch)}
 		} else {
 			foreign = true
 		}
@@ -62,6 +64,18 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 		return r.unread(ctx, thread, err)
 	}
 	return r.compare(ctx, info, now, ran, out.retry)
+}
+
+// advance has a program go on with a branch, and tells what it emits.
+func (r *Runner) advance(ctx context.Context, p posthouse.Program, thread, branch string) error {
+	if tell := r.opt.Emitted; tell != nil {
+		heard := stream.NewEmitter(func(_ context.Context, _ <-chan struct{}, e stream.Emission) {
+			tell(&Emission{thread, branch, cmp.Or(e.Outer, e.Step), e.Attempt, e.Text, e.Value, e.Custom})
+		})
+		defer heard.Close()
+		ctx = heard.With(ctx)
+	}
+	return engine.Guard(func() error { return p.Advance(ctx, thread, branch) })
 }
 
 func (r *Runner) unread(ctx context.Context, thread string, err error) outcome {

@@ -19,6 +19,21 @@ type Options struct {
 	// NoWatch finds work by sweeps and Kick only, as over a store that is not a
 	// Watcher. It saves reading each entry that is written.
 	NoWatch bool
+
+	// Emitted is called with what programs report by step.Token and step.Emit while the runner
+	// advances them. It must not block, and is called from many goroutines. Nil: nothing is told.
+	Emitted func(e *Emission)
+}
+
+// An Emission is text or a value that a program reports while it runs. It is not on record.
+type Emission struct {
+	Thread  string
+	Branch  string
+	Step    string // the outermost step around it; "" outside of steps
+	Attempt int    // of that step, from 1; 0 outside of steps
+	Text    string // "" for a value
+	Value   any    // of step.Emit; it must not be changed
+	Custom  bool   // it is a value
 }
 
 func (o *Options) withDefaults() (Options, error) {

@@ -55,7 +55,7 @@ func view(c *posthouse.Checkpoint) (*Checkpoint, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.State)) {
 		val := c.State[name]
 		v.Parts = append(v.Parts, PartSize{name, val.Codec, len(val.Data)})
-		raw, plain := showValue(val)
+		raw, plain := verbatim.Show(val)
 		if !plain {
 			if v.Codecs == nil {
 				v.Codecs = map[string]string{}
@@ -79,14 +79,6 @@ func view(c *posthouse.Checkpoint) (*Checkpoint, error) {
 func isOpaque(s posthouse.State) bool {
 	_, ok := s[posthouse.OpaquePart]
 	return ok && len(s) == 1
-}
-
-// showValue returns a value as JSON: as it is if it is JSON, else as base64.
-func showValue(v posthouse.Value) (raw json.RawMessage, plain bool) {
-	if v.Codec == posthouse.JSON.Name() && json.Valid(v.Data) {
-		return v.Data, true
-	}
-	return json.RawMessage(`"` + base64.StdEncoding.EncodeToString(v.Data) + `"`), false
 }
 
 // readState reads a state in the form in which view shows one.

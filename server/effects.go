@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/verbatim"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -89,7 +90,7 @@ func (es *effects) get(r *api.Request) (*Grant, error) {
 		x := Use{Use: u, Thread: g.Gate.Thread}
 		if u.Result.Codec != "" {
 			plain := false
-			x.Outcome, plain = showValue(u.Result)
+			x.Outcome, plain = verbatim.Show(u.Result)
 			if !plain {
 				x.Codec = u.Result.Codec
 			}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,9 @@ type feedReader struct {
 	resp *http.Response
 	r    *bufio.Reader
 	stop context.CancelFunc
+
+	begun string // the id that came before the first event
+	data  string // of the last event that want returned
 }
 
 type sse struct{ id, event, data string }
@@ -33,7 +37,7 @@ func (h *testServer) listen(a ask) *feedReader {
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
 	resp, err := h.http.Client().Do(h.request(a).WithContext(ctx))
 	must.Do(h.t, err)
-	f := &feedReader{h.t, resp, bufio.NewReader(resp.Body), cancel}
+	f := &feedReader{t: h.t, resp: resp, r: bufio.NewReader(resp.Body), stop: cancel}
 	h.t.Cleanup(f.close)
 	if ct := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || ct != "text/event-stream" {
 		body, _ := io.ReadAll(resp.Body)
@@ -58,9 +62,10 @@ func (f *feedReader) next() (e sse, err error) {
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case line == "\n":
-			if e != (sse{}) {
+			if e.event != "" {
 				return e, nil
 			}
+			f.begun, e = e.id, sse{} // an id alone says from where on it follows
 		case name == "":
 			e.event = ":"
 		case name == "id":
@@ -82,6 +87,7 @@ func (f *feedReader) want(kinds ...string) (last sse) {
 		}
 		last = e
 	}
+	f.data = last.data
 	return last
 }
 
@@ -143,9 +149,9 @@ func TestEventsAndLastEventID(t *testing.T) {
 func TestEventCursorsOfOthers(t *testing.T) {
 	h := open(t, nil)
 	f := h.listen(ask{method: "GET", path: "/api/events?after=not-one"})
-	var p problem.Details
-	must.Do(t, json.Unmarshal([]byte(f.want("error").data), &p))
-	if p.Code != posthouse.CodeInvalid || p.Field != "cursor" || p.Hint == "" {
+	var e stream.Event
+	must.Do(t, json.Unmarshal([]byte(f.want("error").data), &e))
+	if p := e.Error; p.Code != posthouse.CodeInvalid || p.Field != "cursor" || p.Hint == "" {
 		t.Errorf("it says %+v", p)
 	}
 	f.wantEnd()
@@ -243,21 +249,148 @@ func TestCloseEndsStreams(t *testing.T) {
 	h.get("/api/gates").want(http.StatusOK)
 }
 
-// TestEventsHaveChunks sends what handlers stream to those who follow the thread, beside what
-// is recorded. A client that does not read holds up no other.
-func TestEventsHaveChunks(t *testing.T) {
+// TestEventsTellWhatIsReported sends what programs and handlers report to those who follow the thread,
+// beside what is recorded. A client that does not read holds up no other.
+func TestEventsTellWhatIsReported(t *testing.T) {
 	h := open(t, nil)
 	h.handOut("t1")
 	mine, all, slow := h.listen(ask{path: "/api/events?thread=t1"}), h.listen(ask{path: "/api/events"}), h.listen(ask{path: "/api/events"})
+	texts, records := h.listen(ask{path: "/api/events?modes=messages"}), h.listen(ask{path: "/api/events?modes=records"})
 	for range 10_000 {
 		h.server.Chunk(task.Chunk{Thread: "t2", Step: "1/f/get", Value: json.RawMessage("1")})
 	}
 	h.server.Chunk(task.Chunk{Thread: "t1", Step: "1/f/get", Value: json.RawMessage(`"half"`)})
-	for f, want := range map[*feedReader]string{mine: `{"thread":"t1","step":"1/f/get","value":"half"}`, all: `{"thread":"t2","step":"1/f/get","value":1}`} {
+	h.server.Chunk(task.Chunk{Thread: "t3", Step: "llm", Text: "Hel"})
+	for f, want := range map[*feedReader]string{
+		mine: `{"kind":"custom","thread":"t1","custom":{"step":"1/f/get","value":"half"}}`,
+		all:  `{"kind":"custom","thread":"t2","custom":{"step":"1/f/get","value":1}}`,
+	} {
 		e, err := f.next()
-		if err != nil || e.event != "chunk" || e.id != "" || e.data != want {
+		if err != nil || e.event != "custom" || e.id != "" || e.data != want {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
+	// Those of all threads may have had no room for the last one.
+	h.server.Chunk(task.Chunk{Thread: "t3", Step: "llm", Text: "lo"})
+	if e := texts.want("message"); !strings.Contains(e.data, `"step":"llm"`) || e.id != "" {
+		t.Errorf("the text is %+v", e)
+	}
+	h.saved("t4", "1")
+	records.want("checkpoint")
 	slow.close()
+}
+
+// TestEventsFromBeforeTheFirst loses a stream before its first event, and what is recorded until the client
+// is back.
+func TestEventsFromBeforeTheFirst(t *testing.T) {
+	h := open(t, nil)
+	before := h.saved("before", "1").CreatedAt
+	f := h.listen(ask{path: "/api/events"})
+	stop := h.beating()
+	f.want(":")
+	stop()
+	f.close()
+	if !strings.HasPrefix(f.begun, "@") {
+		t.Fatalf("the stream begins with the id %q", f.begun)
+	}
+	missed := h.saved("missed", "1").CreatedAt
+	f = h.listen(ask{path: "/api/events", header: []string{"Last-Event-ID: " + f.begun}})
+	for f.want("checkpoint"); !strings.Contains(f.data, `"missed"`); f.want("checkpoint") { // it goes on a moment earlier
+	}
+	f.close()
+	for !missed.After(before) {
+		missed = h.saved("missed", "2").CreatedAt
+	}
+	f = h.listen(ask{path: "/api/events?after=@" + strconv.FormatInt(missed.UnixMilli(), 10)})
+	if e := eventsOf(t, f, "checkpoint")[0]; e.Thread != "missed" {
+		t.Errorf("after its time it goes on with %+v", e)
+	}
+	for _, bad := range []string{"@", "@x", "@-1", "@99999999999999999999"} {
+		h.get("/api/events?after=" + bad).refused(posthouse.CodeInvalid)
+	}
+}
+
+// eventsOf reads the events of a stream's answer.
+func eventsOf(t *testing.T, f *feedReader, kinds ...string) (all []stream.Event) {
+	t.Helper()
+	for _, k := range kinds {
+		var e stream.Event
+		got := f.want(k)
+		must.Do(t, json.Unmarshal([]byte(got.data), &e))
+		if e.Kind != k || e.Cursor != got.id {
+			t.Errorf("the event %s has the data %s", k, got.data)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// TestEventModes chooses what is told, for one thread and for all. A client that is cut off between two
+// events of one record gets both again.
+func TestEventModes(t *testing.T) {
+	h := open(t, nil)
+	parts := func(parent posthouse.ID, s posthouse.State) *posthouse.Checkpoint {
+		c := posthouse.Root("t1", s)
+		c.Parent = parent
+		c, err := h.ledger.Save(t.Context(), c, nil)
+		must.Do(t, err)
+		return c
+	}
+	value := func(text string) posthouse.Value { return posthouse.Value{Codec: "json", Data: []byte(text)} }
+	a := parts("", posthouse.State{"account": value("9007199254740993"), "note": value(`"x"`)})
+	parts(a.ID, posthouse.State{"account": value("9007199254740993"), "raw": {Codec: "bytes", Data: []byte("y")}})
+
+	f := h.listen(ask{path: "/api/events?after=start&thread=t1&modes=values,updates,checkpoints"})
+	all := eventsOf(t, f, "checkpoint", "values", "update", "checkpoint", "values", "update")
+	if all[0].Cursor != "" || all[1].Cursor != "" || all[2].Cursor == "" {
+		t.Errorf("a client that is cut off inside of a record would not get the rest: %+v", all)
+	}
+	if v := all[1].Values; v.Checkpoint != a.ID || len(v.Parts) != 2 || string(v.Parts["account"]) != "9007199254740993" {
+		t.Errorf("the first state is %+v", v)
+	}
+	if u := all[2].Update; len(u.Parts) != 2 || len(u.Dropped) != 0 {
+		t.Errorf("the first update is %+v", u)
+	}
+	if u := all[5].Update; len(u.Parts) != 1 || string(u.Parts["raw"]) != `"eQ=="` || u.Codecs["raw"] != "bytes" || strings.Join(u.Dropped, " ") != "note" {
+		t.Errorf("the second update is %+v", u)
+	}
+	f.close()
+	// From a cursor on, the parent is read. Values are strings of their bytes, where that is asked for.
+	f = h.listen(ask{path: "/api/events?values=text&thread=t1&modes=updates&after=" + all[2].Cursor})
+	if e := f.want("update"); !strings.Contains(e.data, `"raw":"\"eQ==\""`) || strings.Contains(e.data, "account") {
+		t.Errorf("the second update is %s", e.data)
+	}
+	f.close()
+	_, g := h.waiting("t2")
+	f = h.listen(ask{path: "/api/events?after=start&thread=t2&modes=tasks,values"})
+	h.post("/api/gates/"+string(g.ID)+"/approve", "").want(http.StatusOK)
+	eventsOf(t, f, "values", "values")
+	f.close()
+	for _, bad := range []string{"all", "records,", "records,debug"} {
+		if p := h.get("/api/events?modes=" + bad).refused(posthouse.CodeInvalid); p.Field != "modes" || !strings.Contains(p.Hint, "checkpoints") {
+			t.Errorf("%s is refused with %+v", bad, p)
+		}
+	}
+}
+
+// TestEventModesTellTasks has what becomes of tasks, without other waits and decisions.
+func TestEventModesTellTasks(t *testing.T) {
+	h := open(t, nil)
+	f := h.listen(ask{path: "/api/events?after=start&modes=tasks"})
+	_, g := h.waiting("t2")
+	h.post("/api/gates/"+string(g.ID)+"/approve", "").want(http.StatusOK)
+	h.handOut("t1")
+	for {
+		e, err := f.next()
+		must.Do(t, err)
+		if e.event == "gate" {
+			if !strings.Contains(e.data, `"kind":"task"`) {
+				t.Errorf("it tells of the gate %s", e.data)
+			}
+			return
+		}
+		if e.event != "step" {
+			t.Fatalf("it tells %+v", e)
+		}
+	}
 }

@@ -221,8 +221,7 @@ func TestSessionsAreCapped(t *testing.T) {
 func TestSessionOfEvents(t *testing.T) {
 	h := open(t, nil)
 	f := h.listen(ask{method: "GET", path: "/api/events?session=new"})
-	var i session.SessionInfo
-	must.Do(t, json.Unmarshal([]byte(f.want("session").data), &i))
+	i := eventsOf(t, f, "session")[0].Session
 	if !i.New || f.resp.Header.Get(session.Header) != i.Token {
 		t.Errorf("the session is %+v", i)
 	}
@@ -232,8 +231,7 @@ func TestSessionOfEvents(t *testing.T) {
 	h.server.life.Wait() // the stream has noted where it was
 	h.saved("t2", "2")
 	f = h.listen(ask{method: "GET", path: "/api/events", header: []string{session.Header + ": " + i.Token}})
-	var back session.SessionInfo
-	must.Do(t, json.Unmarshal([]byte(f.want("session").data), &back))
+	back := eventsOf(t, f, "session")[0].Session
 	if back.New || back.LastEventID != seen.id || !back.CreatedAt.Equal(i.CreatedAt) || back.CreatedAt.IsZero() || back.LastSeen.Before(i.LastSeen) {
 		t.Errorf("after %s the session is %+v", seen.id, back)
 	}

@@ -17,8 +17,10 @@ import (
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/conversation"
+	"github.com/posthouse/posthouse/server/internal/stream"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/task"
 )
 
 // A talk is the client's end of a WebSocket.
@@ -344,4 +346,106 @@ func TestStrangersDoNotTakeThePlaces(t *testing.T) {
 		t.Errorf("where all places are taken it is told %+v", f.Error)
 	}
 	c.wantClose(websocket.StatusPolicyViolation)
+}
+
+// TestEventsSocket follows what happens over a WebSocket, and goes on from a cursor.
+func TestEventsSocket(t *testing.T) {
+	h := open(t, nil)
+	_, resp, err := h.dial("/api/events/socket", nil)
+	if err == nil || resp.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("without a token it answers %v, %v", resp, err)
+	}
+	h.get("/api/events/socket").refused(problem.CodeUpgrade)
+	h.saved("t1", "1")
+	c := h.mustDial("/api/events/socket?after=start&modes=records,values", []string{"posthouse", "posthouse.bearer." + h.secrets[tokens.Viewer]})
+	read := func(c *talk) (e stream.Event) {
+		t.Helper()
+		_, data, err := c.conn.Read(c.ctx)
+		must.Do(t, err)
+		must.Do(t, json.Unmarshal(data, &e))
+		return e
+	}
+	if e := read(c); e.Kind != "checkpoint" || e.Cursor != "" || e.Checkpoint == nil {
+		t.Errorf("the first event is %+v", e)
+	}
+	e := read(c)
+	if e.Kind != "values" || e.Cursor == "" || string(e.Values.Parts["state"]) != "1" {
+		t.Errorf("the second event is %+v", e)
+	}
+	h.ticks <- time.Time{} // a ping, which the client answers as it reads
+	h.saved("t2", "2")
+	if e := read(c); e.Thread != "t2" {
+		t.Errorf("the third event is %+v", e)
+	}
+	must.Do(t, c.conn.CloseNow())
+	c = h.mustDial("/api/events/socket?after="+e.Cursor, nil, h.bearer(tokens.Viewer))
+	if e := read(c); e.Thread != "t2" {
+		t.Errorf("the event after the cursor is %+v", e)
+	}
+	texts := h.mustDial("/api/events/socket?frames=text&thread=t3", nil, h.bearer(tokens.Viewer))
+	h.server.Chunk(task.Chunk{Thread: "t3", Value: json.RawMessage("1")})
+	h.server.Chunk(task.Chunk{Thread: "t3", Text: "Hello"})
+	if _, data, err := texts.conn.Read(texts.ctx); err != nil || string(data) != "Hello" {
+		t.Errorf("the text is %q, %v", data, err)
+	}
+	bad := h.mustDial("/api/events/socket?after=not-one", nil, h.bearer(tokens.Viewer))
+	if e := read(bad); e.Kind != "error" || e.Error.Field != "cursor" {
+		t.Errorf("a cursor that is none gets %+v", e)
+	}
+	bad.wantClose(websocket.StatusNormalClosure)
+	c = h.mustDial("/api/events/socket", nil, h.bearer(tokens.Viewer))
+	if e := read(c); e.Kind != "begin" || !strings.HasPrefix(e.Cursor, "@") {
+		t.Errorf("from now on, the first event is %+v", e)
+	}
+	must.Do(t, h.server.Close(t.Context()))
+	c.wantClose(websocket.StatusGoingAway)
+}
+
+// TestEventsSocketGivesItsPlaceBack has a client that is gone without a word, and one that does not read.
+func TestEventsSocketGivesItsPlaceBack(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.Streams = 1 })
+	c := h.mustDial("/api/events/socket", nil, h.bearer(tokens.Viewer))
+	if _, resp, err := h.dial("/api/events/socket", nil, h.bearer(tokens.Viewer)); err == nil || resp.StatusCode != http.StatusTooManyRequests {
+		t.Fatalf("a second one gets %v, %v", resp, err)
+	}
+	must.Do(t, c.conn.CloseNow())
+	for range 1000 { // the server notices at its next look at the connection
+		if c, _, err := h.dial("/api/events/socket", nil, h.bearer(tokens.Viewer)); err == nil {
+			must.Do(t, h.server.Close(t.Context())) // a client that does not read: Close waits for no write
+			_ = c.conn.CloseNow()
+			return
+		}
+	}
+	t.Error("its place is not given back")
+}
+
+// TestSocketOfTexts has texts in the place of frames.
+func TestSocketOfTexts(t *testing.T) {
+	h := open(t, nil)
+	texts := h.telling()
+	c := h.mustDial("/agent/dispatch?frames=text", nil, h.bearer(tokens.Operator))
+	read := func() string {
+		t.Helper()
+		_, data, err := c.conn.Read(c.ctx)
+		must.Do(t, err)
+		return string(data)
+	}
+	c.say("hello")
+	texts <- "Good "
+	texts <- "day"
+	if a, b := read(), read(); a+b != "Good day" {
+		t.Errorf("it says %q, %q", a, b)
+	}
+	close(texts)
+	c.say("again") // the first reply was told by its texts
+	if got := read(); got != "done" {
+		t.Errorf("a reply without texts is %q", got)
+	}
+	h.program.handle = func(context.Context, string, *HandleOptions) (*Reply, error) {
+		return nil, posthouse.Invalid("message", "is unkind")
+	}
+	c.say("fool")
+	if got := read(); got != "error: message is unkind" {
+		t.Errorf("an error is %q", got)
+	}
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
@@ -167,7 +168,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	}
 	so.Starter = alone
 	programs := append(slices.Clone(h.Set.Programs), alone.Program())
-	h.runner, err = runner.New(h.Ledger, &runner.Options{Programs: programs, Logger: h.log, DrainTimeout: h.drain})
+	h.runner, err = runner.New(h.Ledger, &runner.Options{Programs: programs, Logger: h.log, DrainTimeout: h.drain, Emitted: h.emitted})
 	if err != nil {
 		return err
 	}
@@ -226,15 +227,41 @@ func (h *Host) openLink(ctx context.Context, o *Options, ts *tokens.List) (err e
 	return err
 }
 
-// stream sends a handler's chunk to clients here, and to the engines that share the link.
+// stream sends what a handler reports to those who follow its thread.
 func (h *Host) stream(_ context.Context, thread, step string, chunk []byte) {
-	c := task.Chunk{Thread: thread, Step: step, Value: chunk}
+	h.relay(task.Chunk{Thread: thread, Step: step, Value: chunk})
+}
+
+// maxEmission bounds what is sent of a report of a program, in bytes. Larger ones are dropped: clients
+// that read slowly hold some of them.
+const maxEmission = 256 << 10
+
+// emitted sends what a program reports to the same. A value that is no JSON is dropped.
+func (h *Host) emitted(e *runner.Emission) {
+	c := task.Chunk{Thread: e.Thread, Step: e.Step, Text: e.Text}
+	if e.Custom {
+		value, err := json.Marshal(e.Value)
+		if err != nil {
+			h.log.Debug("a value that a program emits is not shown", "thread", e.Thread, "step", e.Step, "error", err)
+			return
+		}
+		c.Value = value
+	}
+	if len(c.Text)+len(c.Value) > maxEmission {
+		h.log.Debug("a report of a program is not shown: it is too large", "thread", e.Thread, "step", e.Step, "bytes", len(c.Text)+len(c.Value))
+		return
+	}
+	h.relay(c)
+}
+
+// relay sends a chunk to clients here, and to the engines that share the link.
+func (h *Host) relay(c task.Chunk) {
 	h.Server.Chunk(c)
 	if h.Link == nil {
 		return
 	}
 	if err := h.Link.Share(c); err != nil {
-		h.log.Debug("a chunk was not shared", "thread", thread, "error", err)
+		h.log.Debug("a chunk was not shared", "thread", c.Thread, "error", err)
 	}
 }
 

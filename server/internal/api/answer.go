@@ -15,7 +15,7 @@ import (
 // out, so a failure is never half an answer. Strings on record keep their text:
 // what HTML reads as a mark is not escaped, since no answer is HTML.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
-	body, err := encode(w, v)
+	body, err := Encode(w, v)
 	if err != nil {
 		return err
 	}
@@ -25,8 +25,8 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// encode returns v as JSON in the form that the request asked for.
-func encode(w http.ResponseWriter, v any) ([]byte, error) {
+// Encode returns v as JSON in the form that the request asked for.
+func Encode(w http.ResponseWriter, v any) ([]byte, error) {
 	if recorder(w).Verbatim {
 		return verbatim.Marshal(v)
 	}
@@ -39,7 +39,7 @@ func encode(w http.ResponseWriter, v any) ([]byte, error) {
 
 // WriteProblem answers with an error, in the form that the request asked for.
 func WriteProblem(w http.ResponseWriter, err error) {
-	problem.WriteAs(w, err, func(v any) ([]byte, error) { return encode(w, v) })
+	problem.WriteAs(w, err, func(v any) ([]byte, error) { return Encode(w, v) })
 }
 
 // ETag is what GET answers with and If-Match compares: the hash of the entry

@@ -56,7 +56,7 @@ func WriteList[T any](w http.ResponseWriter, r *Request, page List[T]) error {
 
 // pick returns the members of these names.
 func pick(w http.ResponseWriter, item any, names []string) (map[string]json.RawMessage, error) {
-	text, err := encode(w, item)
+	text, err := Encode(w, item)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func NewEventStream(w http.ResponseWriter, wall func() time.Time, unread *limit.
 // Send writes one event. JSON has no line breaks, so data is one line; id must
 // not have any either.
 func (es *EventStream) Send(id, event string, data any) error {
-	body, err := encode(es.w, data)
+	body, err := Encode(es.w, data)
 	if err != nil {
 		return err
 	}
@@ -51,6 +51,9 @@ func (es *EventStream) Send(id, event string, data any) error {
 	b.WriteString("\n\n")
 	return es.write(b.Bytes())
 }
+
+// ID sends an id without an event: a client goes on from it if it loses the stream before the first one.
+func (es *EventStream) ID(id string) error { return es.write([]byte("id: " + id + "\n\n")) }
 
 // Heartbeat keeps proxies from closing a silent stream. It fails if the client is gone.
 func (es *EventStream) Heartbeat() error { return es.write([]byte(":\n\n")) }

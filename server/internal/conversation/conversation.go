@@ -38,6 +38,7 @@ type conversation struct {
 	lost   chan struct{}   // closed when its place among the unauthenticated went to another
 	known  chan struct{}   // closed when the client is known
 	queued atomic.Int64    // bytes of messages that wait for their turn
+	texts  atomic.Int64    // pieces of text of the request that is worked on
 
 	mu       sync.Mutex
 	actor    tokens.Token   // the client; zero until it is known

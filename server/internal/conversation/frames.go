@@ -46,6 +46,12 @@ func (c *conversation) tellFrame(ctx context.Context, of *feed.Feed, f feed.Fram
 		out.Event = x
 	}
 	body, err := json.Marshal(out)
+	if c.plain() && err == nil {
+		body = c.plainText(&out, f)
+		if body == nil {
+			return nil
+		}
+	}
 	if err != nil {
 		return errors.Join(err, c.conn.Close(websocket.StatusInternalError, "a frame could not be encoded"))
 	}
@@ -58,6 +64,38 @@ func (c *conversation) tellFrame(ctx context.Context, of *feed.Feed, f feed.Fram
 	c.mu.Unlock()
 	defer c.of.Streams.Unread.Begin(name, len(body), cancel)()
 	return c.conn.Write(ctx, websocket.MessageText, body)
+}
+
+// plain reports whether the client wants texts in the place of frames.
+func (c *conversation) plain() bool { return c.r.Query["frames"] == "text" }
+
+// plainText returns what a client that reads texts gets of a frame, nil for nothing: the pieces of text,
+// the reply where there was no text, a question about a tool with what answers it, and errors.
+func (c *conversation) plainText(out *socketFrame, f feed.Frame) []byte {
+	switch x := f.Data.(type) {
+	case feed.Text:
+		c.texts.Add(1)
+		return []byte(x.Text)
+	case *agentcall.Reply:
+		if c.texts.Swap(0) > 0 || x == nil {
+			return nil
+		}
+		return []byte(x.Text)
+	case error:
+		if f.N > 0 {
+			c.texts.Store(0) // the request is over
+		}
+		return []byte("error: " + out.Error.Detail)
+	case ApprovalEvent:
+		return []byte("error: " + x.Error.Detail) // the others come by a feed
+	case json.RawMessage:
+		var asked ApprovalEvent
+		if json.Unmarshal(x, &asked) != nil || asked.Type != "approval_required" {
+			return nil
+		}
+		return []byte(asked.Message + "\nanswer with /__approval/" + string(asked.ID) + "/approve or /__approval/" + string(asked.ID) + "/deny")
+	}
+	return nil
 }
 
 // ping asks whether the client is still there.

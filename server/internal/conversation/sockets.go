@@ -37,8 +37,10 @@ func (sk *Sockets) Routes() (rs []*api.Route) {
 				"A tool that needs an approval asks by the event {\"type\":\"approval_required\",\"id\",\"tool\",\"arguments\",\"message\",\"expiresInSeconds\"}; the message /__approval/{id}/approve, deny or respond answers it. Closing denies it. " +
 				"With a session, the first frame is {\"type\":\"session\",\"event\": as GET /api/session answers}. " +
 				"Frames of a request have an id. A client that connects again with the header " + agentcall.RunHeader + ", also " + agentcall.AtmosphereRunHeader + ", or with run, and with after, the last id it has, gets the rest of that request first, behind {\"type\":\"gap\",\"event\":{\"missed\": n}} if some is not kept. " +
-				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}.",
+				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}. " +
+				"With frames=text messages are texts: the agent's as it comes, its reply where there was none, a tool's question with what answers it, and errors.",
 			Query: slices.Concat([]api.Param{
+				{Name: "frames", Kind: api.EnumParam, Values: []string{"json", "text"}, Def: "json", Help: "what messages to the client are: frames as JSON, or text alone"},
 				{Name: "thread", Kind: api.NameParam, Help: "work on this thread; each request has its own unless given"},
 				{Name: "withdraw", Kind: api.BoolParam, Def: "false", Help: "requests may withdraw a question that people are asked on the thread; without it they are refused there"},
 			}, agentcall.PositionParams(), session.Params()),

@@ -4,6 +4,9 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -37,54 +40,103 @@ func (ev *Events) Chunk(c task.Chunk) { ev.chunks.send(c) }
 func (ev *Events) Routes() []*api.Route {
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: "/api/events", Role: tokens.Viewer, Summary: "Follow what is recorded", Handle: ev.follow, Style: api.Stream,
-			Notes: "Server-sent events: the event is the record's kind, its id the cursor to go on from, its data the event as JSON. " +
-				"A chunk event without an id is what a worker's handler streams at that time; it is not recorded. " +
-				"An error event with a problem ends the stream, unless it has an id: then it is about that entry, and others follow. A comment comes every 15 seconds. " +
+			Method: http.MethodGet, Path: "/api/events", Role: tokens.Viewer, Summary: "Follow what happens", Handle: ev.follow, Style: api.Stream,
+			Notes: "Server-sent events, of one thread or of all: each has an Event as its data, its kind as the event, and its cursor as the id to go on from. " +
+				"What programs and handlers report while they work is not on record: it has no id, and is not told again. " +
+				"A stream from now begins with an id alone, of that time: a client that goes on from it misses nothing, though it has seen no event. " +
+				"An error event ends the stream, unless it has an id: then it is about that entry, and others follow. A comment comes every 15 seconds. " +
 				"With a session, the first event is session, and events go on behind the last one it saw.",
-			Query: slices.Concat([]api.Param{
-				{Name: "thread", Kind: api.NameParam, Help: "of this thread"},
-				{Name: "after", Kind: api.TextParam, Def: "now", Help: "a cursor, now, or start; the header Last-Event-ID goes before it"},
-			}, session.Params()),
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "events, each with this as its data", Body: posthouse.Event{}, Media: "text/event-stream"}},
+			Query:   params(),
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "events, each with this as its data", Body: Event{}, Media: "text/event-stream"}},
+		},
+		{
+			Method: http.MethodGet, Path: "/api/events/socket", Role: tokens.Viewer, Summary: "Follow what happens over a WebSocket", Handle: ev.socket, Style: api.Socket,
+			Notes: "The same, each Event a text message. With frames=text a message is the text of an event of kind message, and nothing else is sent but, before a close, why. The first Event of a stream from now has the kind begin and the cursor of that time. " +
+				"A client that lost its connection goes on with after, the last cursor it has. What it sends is not read. " +
+				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, or in the header Authorization.",
+			Query:   append(params(), api.Param{Name: "frames", Kind: api.EnumParam, Values: []string{"json", "text"}, Def: "json", Help: "what messages are: events as JSON, or text alone"}),
+			Answers: []api.Answer{{Status: http.StatusSwitchingProtocols, Help: "a WebSocket", Body: nil, Media: "application/octet-stream"}},
 		},
 	}
 }
 
-func (ev *Events) follow(w http.ResponseWriter, r *api.Request) error {
-	cursor, err := eventCursor(r)
-	if err != nil {
-		return err
-	}
-	who, restored, err := ev.Sessions.Restore(w, r)
-	if err != nil {
-		return err
-	}
-	if who != nil && who.Cursor != "" && r.Header.Get("Last-Event-ID") == "" && !r.Has("after") {
-		cursor = who.Cursor
-	}
-	done, err := ev.Streams.Quota.Take(r.Actor.Name)
-	if err != nil {
-		return err
-	}
-	defer done()
-	ctx, cancel := ev.Streams.Life.Bound(r.Context())
-	defer cancel()
+func params() []api.Param {
+	return slices.Concat([]api.Param{
+		{Name: "thread", Kind: api.NameParam, Help: "of this thread"},
+		modesParam,
+		{Name: "after", Kind: api.TextParam, Def: "now", Help: "a cursor, now, or start; the header Last-Event-ID goes before it"},
+	}, session.Params())
+}
 
-	// The watch begins before the headers go out, so a client that has them misses nothing.
-	found, stop := ev.watch(ctx, ledger.WatchQuery{Thread: r.Query["thread"], Cursor: cursor})
-	defer stop()
-	streamed, leave := ev.chunks.follow(r.Query["thread"])
-	defer leave()
+// A sink is how events go to a client.
+type sink interface {
+	begin(cursor string) error // says from where on the client follows
+	send(e *Event) error
+	heartbeat() error
+}
+
+// sseSink sends server-sent events.
+type sseSink struct{ es *api.EventStream }
+
+func (s sseSink) begin(cursor string) error { return s.es.ID(cursor) }
+func (s sseSink) send(e *Event) error       { return s.es.Send(e.Cursor, e.Kind, e) }
+func (s sseSink) heartbeat() error          { return s.es.Heartbeat() }
+
+func (ev *Events) follow(w http.ResponseWriter, r *api.Request) error {
+	f, ctx, end, err := ev.begin(w, r)
+	if err != nil {
+		return err
+	}
+	defer end()
 	es, err := ev.Streams.Open(w)
 	if err != nil {
 		return nil // the client is gone
 	}
-	if restored != nil && es.Send("", "session", restored) != nil {
-		return nil
-	}
-	ev.relay(&follower{es: es, w: w, who: who, actor: r.Actor}, found, streamed)
+	f.to = sseSink{es}
+	ev.relay(ctx, f)
 	return nil
+}
+
+// begin takes a place for a client and begins to watch for it. The watch begins before the headers go
+// out, so a client that has them misses nothing.
+func (ev *Events) begin(w http.ResponseWriter, r *api.Request) (f *follower, ctx context.Context, end func(), err error) {
+	cursor, err := eventCursor(r)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	chosen, err := modesOf(r)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	who, restored, err := ev.Sessions.Restore(w, r)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if who != nil && who.Cursor != "" && r.Header.Get("Last-Event-ID") == "" && !r.Has("after") {
+		cursor = who.Cursor
+	}
+	since, timed, err := sinceOf(cursor)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	begun := ""
+	switch {
+	case timed:
+		cursor = "" // what is older is passed over
+	case cursor == "now":
+		begun = timeCursor(ev.Sessions.Now())
+	}
+	done, err := ev.Streams.Quota.Take(r.Actor.Name)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, cancel := ev.Streams.Life.Bound(r.Context())
+	f = &follower{w: w, who: who, restored: restored, actor: r.Actor, tells: teller{ledger: ev.Ledger, modes: chosen}}
+	found, stop := ev.watch(ctx, ledger.WatchQuery{Thread: r.Query["thread"], Cursor: cursor})
+	streamed, leave := ev.chunks.follow(r.Query["thread"])
+	f.found, f.streamed = found, streamed
+	f.begun, f.since = begun, since
+	return f, ctx, func() { leave(); stop(); cancel(); done() }, nil
 }
 
 // A watched is an event of a watch, or why it ended.
@@ -115,59 +167,99 @@ func (ev *Events) watch(ctx context.Context, q ledger.WatchQuery) (found <-chan 
 
 // A follower is the client of an event stream.
 type follower struct {
-	es    *api.EventStream
-	w     http.ResponseWriter // for the log line and the request's id
-	who   *session.Client
-	actor tokens.Token
-	last  string // the cursor of the last event that was sent
-	noted string // the cursor that its session has on record
+	to       sink
+	w        http.ResponseWriter // for the log line and the request's id
+	who      *session.Client
+	restored *session.SessionInfo
+	actor    tokens.Token
+	tells    teller
+	found    <-chan watched
+	streamed <-chan task.Chunk
+	begun    string    // the cursor of the time from which on it follows; "" has another one
+	since    time.Time // events before it are passed over; zero: all count
+	last     string    // the cursor of the last event that was sent
+	noted    string    // the cursor that its session has on record
 }
 
-// relay sends what a watch finds and what handlers stream. It ends with the
+// relay sends what a watch finds and what is reported. It ends with the
 // watch, the client or the validity of its token.
-func (ev *Events) relay(c *follower, found <-chan watched, chunks <-chan task.Chunk) {
+func (ev *Events) relay(ctx context.Context, c *follower) {
+	if c.restored != nil && c.to.send(&Event{Kind: "session", Session: c.restored}) != nil {
+		return
+	}
+	if c.begun != "" && c.to.begin(c.begun) != nil {
+		return
+	}
 	tick, stop := ev.Streams.Heartbeat()
 	defer stop()
 	defer c.savePlace()
 	for {
 		select {
-		case x, ok := <-found:
-			if !ok || !c.send(x) {
+		case x, ok := <-c.found:
+			if ok && c.old(x) {
+				continue
+			}
+			if !ok || !c.send(ctx, x) {
 				return
 			}
-		case chunk := <-chunks: // without an id: no client can go on from it
-			if c.es.Send("", "chunk", chunk) != nil {
+		case chunk := <-c.streamed: // without an id: no client can go on from it
+			if e := emitted(&chunk); c.tells.modes.hears(e) && c.to.send(e) != nil {
 				return
 			}
 		case <-tick:
-			if !ev.Auth.Valid(c.actor) || c.es.Heartbeat() != nil {
+			if !ev.Auth.Valid(c.actor) || c.to.heartbeat() != nil {
 				return // revoked, expired, or gone
 			}
 			c.savePlace()
 			c.who.KeepAlive()
+		case <-ctx.Done():
+			return
 		}
 	}
 }
 
-// send writes an event and reports whether to go on. An entry that cannot be read is
+// send writes the events of a record and reports whether to go on. An entry that cannot be read is
 // an event of its own; a client that returns goes on after it.
-func (c *follower) send(x watched) bool {
-	var data any = x.event
-	kind, cursor := "error", ""
-	if x.event != nil {
-		cursor = x.event.Cursor
+func (c *follower) send(ctx context.Context, x watched) bool {
+	var events []*Event
+	err := x.err
+	if err == nil {
+		events, err = c.tells.tell(ctx, x.event)
 	}
-	if x.err == nil {
-		kind = x.event.Kind.String()
-	} else {
-		api.NoteError(c.w, x.err)
-		data = problem.Of(x.err, c.w.Header().Get(problem.RequestIDHeader))
+	if err != nil {
+		if ctx.Err() != nil {
+			return false
+		}
+		api.NoteError(c.w, err)
+		e := &Event{Kind: "error", Error: problem.Of(err, c.w.Header().Get(problem.RequestIDHeader))}
+		if x.event != nil {
+			e.Cursor, e.Thread, e.Seq = x.event.Cursor, x.event.Thread, x.event.Seq
+		}
+		events = []*Event{e}
 	}
-	if c.es.Send(cursor, kind, data) != nil || x.event == nil {
+	for _, e := range events {
+		if c.to.send(e) != nil {
+			return false
+		}
+	}
+	if x.event == nil {
 		return false
 	}
-	c.last = cursor
+	c.last = x.event.Cursor
 	return true
+}
+
+// old reports whether an event was recorded before what the client asked for. Of an entry that cannot be
+// read the time is not known: it is as old as the events around it.
+func (c *follower) old(x watched) bool {
+	switch {
+	case c.since.IsZero(), x.event == nil:
+		return false
+	case x.err != nil, x.event.At.Before(c.since):
+		return true
+	}
+	c.since = time.Time{}
+	return false
 }
 
 // savePlace records the last event in the client's session.
@@ -205,4 +297,27 @@ func checkCursor(field, c string) (string, error) {
 		}
 	}
 	return c, nil
+}
+
+// timeMark begins a cursor that is a time. Stores do not use the byte.
+const timeMark = "@"
+
+// timeCursor returns the cursor of a time, for a stream that has no event yet to go on from. It is a
+// moment earlier, as the clocks of the hosts over a store differ.
+func timeCursor(now time.Time) string {
+	const leeway = time.Second
+	return timeMark + strconv.FormatInt(now.Add(-leeway).UnixMilli(), 10)
+}
+
+// sinceOf returns the time that a cursor is, if it is one.
+func sinceOf(cursor string) (since time.Time, ok bool, err error) {
+	text, ok := strings.CutPrefix(cursor, timeMark)
+	if !ok {
+		return since, false, nil
+	}
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ms <= 0 {
+		return since, false, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is none that a stream has sent", Hint: "use now or start"}
+	}
+	return time.UnixMilli(ms), true, nil
 }
