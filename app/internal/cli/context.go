@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/cli/settings"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 )
 
 // A shownContext is a context as context list shows it.
@@ -97,7 +97,7 @@ func contextAdd(e *env.Env) *cobra.Command {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "server", Message: "is required", Hint: "as in --server https://posthouse.example.com"}
 			}
 			x := settings.Context{Name: args[0], Server: e.Server}
-			if _, err := rest.New(e.Server, ""); err != nil {
+			if _, err := client.New(e.Server, nil); err != nil {
 				return err
 			}
 			if f := cmd.Flags().Lookup("token-file"); settings.Of(f).Origin == settings.Flag {

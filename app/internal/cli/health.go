@@ -19,7 +19,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/host"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 )
 
 // healthTime is how long a server may take to answer: longer than it waits for its store.
@@ -65,7 +65,7 @@ func (p *probe) run(ctx context.Context, elsewhere bool) error {
 	if err != nil {
 		return err
 	}
-	defer c.HTTP.CloseIdleConnections()
+	defer c.Close()
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
 	path, says := "/readyz", "ready"
@@ -76,7 +76,7 @@ func (p *probe) run(ctx context.Context, elsewhere bool) error {
 		Status string   `json:"status"`
 		Weak   []string `json:"weak,omitempty"`
 	}) {
-		p.env.Line("%s is %s", c.Base, says)
+		p.env.Line("%s is %s", c.Server(), says)
 		for _, w := range a.Weak {
 			p.env.Line("warning: the store may lose what it acknowledged: %s", w)
 		}
@@ -84,22 +84,23 @@ func (p *probe) run(ctx context.Context, elsewhere bool) error {
 }
 
 // client returns a client without a token.
-func (p *probe) client(elsewhere bool) (*rest.Client, error) {
+func (p *probe) client(elsewhere bool) (*client.Client, error) {
+	once := &client.Options{Retries: -1} // whoever asks, asks again
 	if elsewhere {
-		return rest.New(p.env.Server, "")
+		return client.New(p.env.Server, once)
 	}
 	addr, err := reachable(p.addr)
 	if err != nil {
 		return nil, err
 	}
 	if p.cert == "" {
-		return rest.New("http://"+addr, "")
+		return client.New("http://"+addr, once)
 	}
 	leaf, err := leafOf(p.cert)
 	if err != nil {
 		return nil, err
 	}
-	return &rest.Client{Base: "https://" + addr, HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: pinned(leaf)}}}, nil
+	return client.New("https://"+addr, &client.Options{Retries: -1, HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: pinned(leaf)}}})
 }
 
 // reachable returns an address of this machine for one that is listened on.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/base/build"
 )
 
@@ -22,14 +22,14 @@ func (x *examination) served(ctx context.Context) {
 		x.failed(check, err)
 		return
 	}
-	defer c.HTTP.CloseIdleConnections()
+	defer c.Close()
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	var version struct{ Version string }
 	err = c.Get(ctx, "/version", nil, &version)
 	switch {
-	case errors.Is(err, posthouse.ErrClosed) && rest.Local(c.Base):
-		x.add(check, Note, "start one: posthouse serve; or say where it is with --server", "no server answers at "+c.Base)
+	case errors.Is(err, posthouse.ErrClosed) && client.Local(c.Server()):
+		x.add(check, Note, "start one: posthouse serve; or say where it is with --server", "no server answers at "+c.Server())
 		x.port()
 		return
 	case err != nil:
@@ -37,13 +37,13 @@ func (x *examination) served(ctx context.Context) {
 		return
 	}
 	if own := build.Read(x.version).Version; version.Version != own {
-		x.add(check, Note, "", c.Base+" is of version "+version.Version+", this command of "+own)
+		x.add(check, Note, "", c.Server()+" is of version "+version.Version+", this command of "+own)
 	}
 	x.clock(ctx, c)
 	if err := c.Get(ctx, "/readyz", nil, nil); err != nil {
 		x.failed(check, err)
 	} else {
-		x.ok(check, c.Base+" is ready")
+		x.ok(check, c.Server()+" is ready")
 	}
 	var me struct{ Name, Role string }
 	if err := c.Get(ctx, "/api/me", nil, &me); err != nil {
@@ -54,12 +54,13 @@ func (x *examination) served(ctx context.Context) {
 }
 
 // clock compares this machine's time with the server's.
-func (x *examination) clock(ctx context.Context, c *rest.Client) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+"/healthz", nil)
+func (x *examination) clock(ctx context.Context, c *client.Client) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Server()+"/healthz", nil)
 	if err != nil {
 		return // it was asked before
 	}
-	resp, err := c.HTTP.Do(req)
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return // the next check says so
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 )
 
 // Parent adds the commands below cmd, which prints its help.
@@ -19,7 +19,7 @@ func Parent(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 }
 
 // An OnlineFunc does what a command does, with a client of the server.
-type OnlineFunc func(ctx context.Context, c *rest.Client, args []string) error
+type OnlineFunc func(ctx context.Context, c *client.Client, args []string) error
 
 // Online returns a RunE that calls fn with a client of the server. Where the usage line has
 // an id, the argument may be part of one, a thread's name or THREAD#N: fn gets the id. In a
@@ -85,7 +85,7 @@ func (e *Env) Next(format string, args ...any) {
 
 // Ask sends a request and answers with what comes back: as JSON, or as show
 // prints it for a person.
-func Ask[T any](ctx context.Context, e *Env, c *rest.Client, method, path string, query url.Values, body any, show func(*T)) error {
+func Ask[T any](ctx context.Context, e *Env, c *client.Client, method, path string, query url.Values, body any, show func(*T)) error {
 	answer := new(T)
 	if err := c.Do(ctx, method, path, query, body, answer); err != nil {
 		return err
@@ -94,7 +94,7 @@ func Ask[T any](ctx context.Context, e *Env, c *rest.Client, method, path string
 }
 
 // Get is [Ask] with a GET.
-func Get[T any](ctx context.Context, e *Env, c *rest.Client, path string, query url.Values, show func(*T)) error {
+func Get[T any](ctx context.Context, e *Env, c *client.Client, path string, query url.Values, show func(*T)) error {
 	return Ask(ctx, e, c, http.MethodGet, path, query, nil, show)
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 )
 
 // maxCompletions is how many choices a shell is given.
@@ -25,7 +25,7 @@ func Offer[T any](path string, show func(T) (value, about string)) Completer {
 		if err != nil {
 			return nil
 		}
-		for item, err := range rest.List[T](ctx, c, path, nil, maxCompletions) {
+		for item, err := range client.List[T](ctx, c, path, nil, maxCompletions) {
 			if err != nil {
 				return out
 			}

@@ -7,8 +7,8 @@
 //		var limit int
 //		cmd := &cobra.Command{
 //			Use: "effects THREAD", Short: "List what acted on the world", Example: `  posthouse effects order-1234`,
-//			RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
-//				_, err := env.List(ctx, e, c, rest.Thread(args[0], "effects"), nil, limit, &effectTable)
+//			RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
+//				_, err := env.List(ctx, e, c, client.ThreadPath(args[0], "effects"), nil, limit, &effectTable)
 //				return err
 //			}),
 //		}

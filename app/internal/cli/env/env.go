@@ -13,8 +13,8 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/store/local"
 	"github.com/posthouse/posthouse/task/link"
 )
@@ -92,16 +92,23 @@ func (e *Env) Dir() (datadir.Dir, error) {
 }
 
 // Client returns a client of the server, with the token of [Env.Token].
-func (e *Env) Client() (*rest.Client, error) {
+func (e *Env) Client() (*client.Client, error) {
 	token, err := e.Token()
 	if err != nil {
 		return nil, err
 	}
-	c, err := rest.New(e.Server, token)
-	if err == nil && token == "" && e.chosen != nil {
-		c.Refused = e.noToken()
+	return client.New(e.Server, &client.Options{Token: token, Refused: e.Refused(token), Away: awayHint})
+}
+
+// awayHint says what to do where no server answers.
+const awayHint = "start it with: posthouse dev; or say where it is with --server"
+
+// Refused says what to do where the server refuses a token, or needs one.
+func (e *Env) Refused(token string) string {
+	if token == "" && e.chosen != nil {
+		return e.noToken()
 	}
-	return c, err
+	return "name the file of a valid one with --token-file, or make one: posthouse token create"
 }
 
 // noToken says what to do where the server of a context needs a token.
@@ -118,7 +125,7 @@ func (e *Env) noToken() string {
 func (e *Env) Token() (string, error) {
 	switch {
 	case e.chosen == nil:
-		return e.token(e.TokenFile, rest.Local(e.Server))
+		return e.token(e.TokenFile, client.Local(e.Server))
 	case e.TokenFile == "":
 		return "", nil
 	}

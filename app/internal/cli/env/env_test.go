@@ -70,12 +70,12 @@ func TestAContextGetsNoOtherToken(t *testing.T) {
 				if err := errors.Join(f.Parse(append(strings.Fields(args), "--data-dir", dir, "--config", config)), e.ReadSettings(f, false)); err != nil {
 					t.Fatal(err)
 				}
-				c, err := e.Client()
-				if err != nil || c.Token != want {
-					t.Errorf("%s with %v and %q sends %q, %v, want %q", args, vars, head, c.Token, err, want)
+				sent, err := e.Token()
+				if err != nil || sent != want {
+					t.Errorf("%s with %v and %q sends %q, %v, want %q", args, vars, head, sent, err, want)
 				}
-				if hinted := strings.Contains(c.Refused, "posthouse context add tunnel --server http://127.0.0.1:9000 --token-file FILE"); hinted != (want == "") {
-					t.Errorf("%s has the hint %q", args, c.Refused)
+				if hinted := strings.Contains(e.Refused(sent), "posthouse context add tunnel --server http://127.0.0.1:9000 --token-file FILE"); hinted != (want == "") {
+					t.Errorf("%s has the hint %q", args, e.Refused(sent))
 				}
 				if other, err := e.OtherToken(true); err != nil || other == "ph_prod" || other == "" {
 					t.Errorf("%s: a server that is not the context's gets %q, %v", args, other, err)

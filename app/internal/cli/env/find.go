@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -39,7 +39,7 @@ const lookAt = 3000
 // A finder finds the ids that a command's arguments stand for.
 type finder struct {
 	env    *Env
-	client *rest.Client
+	client *client.Client
 
 	guess   bool // it takes parts of a thread's name
 	onlyIDs bool // a thread's name stands for nothing of it
@@ -48,7 +48,7 @@ type finder struct {
 }
 
 // FindThread returns the thread that the value of a filter stands for: a name, or part of an id.
-func (e *Env) FindThread(ctx context.Context, c *rest.Client, part string) (string, error) {
+func (e *Env) FindThread(ctx context.Context, c *client.Client, part string) (string, error) {
 	if part == "" {
 		return "", nil
 	}
@@ -113,7 +113,7 @@ func (f *finder) find(ctx context.Context, kinds []string, arg string) (string, 
 	}
 	f.found = nil
 	if ofThread {
-		err := f.get(ctx, rest.Thread(arg), nil, &posthouse.ThreadInfo{})
+		err := f.get(ctx, client.ThreadPath(arg), nil, &posthouse.ThreadInfo{})
 		if err == nil || unlessAbsent(err) != nil {
 			return arg, err
 		}
@@ -162,7 +162,7 @@ func (f *finder) byThread(ctx context.Context, kind, thread string) error {
 	switch kind {
 	case "checkpoint":
 		var t posthouse.ThreadInfo
-		err := f.get(ctx, rest.Thread(thread), nil, &t)
+		err := f.get(ctx, client.ThreadPath(thread), nil, &t)
 		if err != nil {
 			return unlessAbsent(err)
 		}
@@ -188,7 +188,7 @@ func (f *finder) byEntry(ctx context.Context, kinds []string, arg string) error 
 	}
 	var page []*server.LogEntry
 	q := Params("limit", "1", "cursor", strconv.FormatUint(n-1, 10))
-	if err := f.get(ctx, rest.Thread(arg[:i], "log"), q, &page); err != nil {
+	if err := f.get(ctx, client.ThreadPath(arg[:i], "log"), q, &page); err != nil {
 		return unlessAbsent(err)
 	}
 	if len(page) == 0 || page[0].Seq != n {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
@@ -62,7 +62,7 @@ func (t *Table[T]) printIDs(e *Env, items []T, more bool) error {
 }
 
 // List prints at most limit items of a list, 0 for all, and returns them.
-func List[T any](ctx context.Context, e *Env, c *rest.Client, path string, query url.Values, limit int, t *Table[T]) ([]T, error) {
+func List[T any](ctx context.Context, e *Env, c *client.Client, path string, query url.Values, limit int, t *Table[T]) ([]T, error) {
 	items, more, err := UpTo[T](ctx, c, path, query, limit)
 	if err != nil {
 		return nil, err
@@ -71,12 +71,12 @@ func List[T any](ctx context.Context, e *Env, c *rest.Client, path string, query
 }
 
 // UpTo reads at most limit items of a list, 0 for all, and reports whether it has more.
-func UpTo[T any](ctx context.Context, c *rest.Client, path string, query url.Values, limit int) (items []T, more bool, err error) {
+func UpTo[T any](ctx context.Context, c *client.Client, path string, query url.Values, limit int) (items []T, more bool, err error) {
 	ask := limit
 	if limit > 0 {
 		ask++
 	}
-	items, err = rest.Collect(rest.List[T](ctx, c, path, query, ask))
+	items, err = client.Collect(client.List[T](ctx, c, path, query, ask))
 	more = limit > 0 && len(items) > limit
 	if more {
 		items = items[:limit]

@@ -12,9 +12,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -51,7 +51,7 @@ once. As JSON each time is a line.`,
 		Example: `  posthouse top
   posthouse top --every 10s
   posthouse top --once -o json`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			if time.Duration(every) < leastEvery {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "every", Message: "is shorter than 200ms"}
 			}
@@ -65,7 +65,7 @@ once. As JSON each time is a line.`,
 }
 
 // top shows a picture, and further ones until ctx ends.
-func top(ctx context.Context, e *env.Env, c *rest.Client, every time.Duration, once bool) error {
+func top(ctx context.Context, e *env.Env, c *client.Client, every time.Duration, once bool) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -90,7 +90,7 @@ func top(ctx context.Context, e *env.Env, c *rest.Client, every time.Duration, o
 }
 
 // look reads a picture.
-func look(ctx context.Context, c *rest.Client) (*picture, error) {
+func look(ctx context.Context, c *client.Client) (*picture, error) {
 	p := &picture{At: time.Now().UTC().Truncate(time.Second)}
 	for _, read := range []func() error{
 		func() error { return p.Waiting.read(ctx, c, "/api/gates", nil) },
@@ -108,7 +108,7 @@ func look(ctx context.Context, c *rest.Client) (*picture, error) {
 	return p, nil
 }
 
-func (s *section[T]) read(ctx context.Context, c *rest.Client, path string, q url.Values) (err error) {
+func (s *section[T]) read(ctx context.Context, c *client.Client, path string, q url.Values) (err error) {
 	s.Items, s.More, err = env.UpTo[T](ctx, c, path, q, mostInTop)
 	s.Count = len(s.Items)
 	s.Items = s.Items[:min(s.Count, inSection)]

@@ -2,8 +2,6 @@ package live
 
 import (
 	"context"
-	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -11,8 +9,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 )
 
 // A watching is a run of watch.
@@ -39,15 +37,15 @@ what happened since is printed first. With --after start it begins with the olde
 		Example: `  posthouse watch
   posthouse watch order-1234 --kind gate,decision
   posthouse watch --kind gate -o jsonl | jq -r .gate.text`,
-		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Look(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := w.check(); err != nil {
 				return err
 			}
 			if len(args) > 0 {
 				w.thread = args[0]
 			}
-			f := w.follower(c)
-			if err := f.Begin(ctx); err != nil {
+			f, err := w.follow(ctx, c)
+			if err != nil {
 				return err
 			}
 			return w.run(ctx, f)
@@ -68,7 +66,7 @@ func kinds() (names []string) {
 			names = append(names, name)
 		}
 	}
-	return append(names, "chunk")
+	return append(names, "message", "custom")
 }
 
 func (w *watching) check() error {
@@ -83,20 +81,20 @@ func (w *watching) check() error {
 	return nil
 }
 
-func (w *watching) follower(c *rest.Client) *rest.Follower {
-	q := url.Values{}
-	if w.thread != "" {
-		q.Set("thread", w.thread)
-	}
-	return &rest.Follower{Client: c, Query: q, After: w.after, Away: func() {
+func (w *watching) follow(ctx context.Context, c *client.Client) (*client.Follower, error) {
+	return c.Follow(ctx, &client.EventQuery{Thread: w.thread, After: w.after, Away: func() {
 		w.env.Note("the server is away; going on when it is back")
-	}}
+	}})
 }
 
 // run prints events until there are enough, or ctx ends.
-func (w *watching) run(ctx context.Context, f *rest.Follower) error {
+func (w *watching) run(ctx context.Context, f *client.Follower) error {
 	n := 0
 	for ev, err := range f.Events(ctx) {
+		if err != nil && ev != nil {
+			w.env.Note("an entry cannot be read: %s", err.Error())
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -115,54 +113,31 @@ func (w *watching) run(ctx context.Context, f *rest.Follower) error {
 }
 
 // event prints an event, unless it is not asked for.
-func (w *watching) event(ev *rest.Event) (printed bool, err error) {
-	if len(w.kinds) > 0 && !slices.Contains(w.kinds, ev.Name) && ev.Name != "error" {
+func (w *watching) event(ev *client.Event) (printed bool, err error) {
+	e, rec := w.env, ev.Record()
+	switch {
+	case len(w.kinds) > 0 && !slices.Contains(w.kinds, ev.Kind), rec != nil && ev.Seq <= w.seq && w.thread != "":
 		return false, nil
-	}
-	e := w.env
-	var about struct {
-		Thread string
-	}
-	switch ev.Name {
-	case "error":
-		e.Note("an entry cannot be read: %s", rest.Problem(ev.Data).Error())
-		return false, nil
-	case "session":
-		return false, nil
-	case "chunk":
-		if err := json.Unmarshal(ev.Data, &about); err != nil {
-			return false, unread(err)
-		}
+	case e.Structured():
+		return true, e.EncodeOne(ev)
+	case rec != nil:
+		e.Line("%s  %s  %s", tree.Time(ev.At), ev.Thread, tree.EventLine(rec))
+	case ev.Message != nil:
+		e.Line("%s  %s", ev.Thread, ev.Message.Text)
+	case ev.Custom != nil:
+		e.Line("%s  %s", ev.Thread, string(ev.Custom.Value))
 	default:
-		var event posthouse.Event
-		if err := json.Unmarshal(ev.Data, &event); err != nil {
-			return false, unread(err)
-		}
-		if event.Seq <= w.seq && w.thread != "" {
-			return false, nil
-		}
-		if !e.Structured() {
-			e.Line("%s  %s  %s", tree.Time(event.At), event.Thread, tree.EventLine(&event))
-			return true, nil
-		}
+		return false, nil
 	}
-	if e.Structured() {
-		return true, e.EncodeOne(json.RawMessage(ev.Data))
-	}
-	e.Line("%s  %s", about.Thread, "a handler sends a chunk")
 	return true, nil
-}
-
-func unread(err error) error {
-	return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "an event is not what was asked for", Err: err, Hint: "is it a posthouse server of this version?"}
 }
 
 // Follow begins to follow a thread, and returns what goes on with it: it prints entries after
 // the one of a number, until ctx ends.
-func Follow(ctx context.Context, e *env.Env, c *rest.Client, thread string) (goOn func(ctx context.Context, seq uint64) error, err error) {
+func Follow(ctx context.Context, e *env.Env, c *client.Client, thread string) (goOn func(ctx context.Context, seq uint64) error, err error) {
 	w := &watching{env: e, thread: thread, after: "now"}
-	f := w.follower(c)
-	if err := f.Begin(ctx); err != nil {
+	f, err := w.follow(ctx, c)
+	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, seq uint64) error {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/server"
 )
@@ -39,7 +39,7 @@ right; a question that needs several people has one vote of each of you. Nobody 
 their own request so, and the substitute of a substitute has no right.`,
 		Example: `  posthouse substitute name bob --for 7d --reason "on leave"
   posthouse substitute name bob --from 2026-12-01T08:00:00Z --until 2026-12-08T08:00:00Z`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			body := map[string]any{"to": args[0], "by": by, "reason": reason}
 			end, err := endOf(from, until, length, time.Now())
 			if err != nil {
@@ -97,7 +97,7 @@ func list(e *env.Env) *cobra.Command {
 		Use: "list", Short: "List substitutes whose period has not ended",
 		Example: `  posthouse substitute list
   posthouse substitute list --person me`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			return env.Get(ctx, e, c, path, url.Values(env.Params("person", person)), func(all *listed) {
 				if len(all.Items) == 0 {
 					e.Line("nobody stands in for anybody")
@@ -121,8 +121,8 @@ func withdraw(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "withdraw ID", Short: "End a substitution now; what was decided stands",
 		Example: `  posthouse substitute withdraw 019a...`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
-			err := c.Do(ctx, http.MethodDelete, path+rest.Path(args[0]), url.Values(env.Params("reason", reason)), nil, nil)
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
+			err := c.Do(ctx, http.MethodDelete, path+client.Path(args[0]), url.Values(env.Params("reason", reason)), nil, nil)
 			if err != nil {
 				return err
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/holders"
 	"github.com/posthouse/posthouse/waits"
 )
@@ -26,7 +26,7 @@ What is open counts as it is now; what was decided, expired or was withdrawn, if
 the period. OPEN SINCE and WAIT are the median and the longest; --json has more.`,
 		Example: `  posthouse waits
   posthouse waits --from 2026-11-01T00:00:00Z --to 2026-12-01T00:00:00Z --question refund`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			q := url.Values(env.Params("from", from, "to", to, "question", question, "program", program))
 			return env.Get(ctx, e, c, "/api/waits", q, func(r *waits.Report) { showWaits(e, r) })
 		}),
@@ -93,7 +93,7 @@ func Processes(e *env.Env) *cobra.Command {
 A process that runs a thread holds its lease. One that is silent for the time of a lease
 loses its threads to others. Threads that wait are held by no process.`,
 		Example: `  posthouse processes`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			return env.Get(ctx, e, c, "/api/processes", nil, func(r *holders.Report) {
 				var rows [][]string
 				for _, p := range r.Processes {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -31,14 +31,14 @@ They decide with it in the place of an access token: posthouse approve GATE
 --token-file FILE, or POST /api/gates/GATE/decide-by-token.`,
 		Example: `  posthouse token approval gate-019a... --for alice
   posthouse token approval gate-019a... --for alice --verdict approve --expires 12h --out alice.token`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			body := map[string]any{"for": person, "verdicts": verdicts}
 			if at := until.at(time.Now()); !at.IsZero() {
 				body["expiresAt"] = at
 			}
 			var made server.GateToken
 			err := writeSecret(out, func() (string, error) {
-				err := c.Do(ctx, http.MethodPost, "/api/gates"+rest.Path(args[0], "token"), nil, body, &made)
+				err := c.Do(ctx, http.MethodPost, "/api/gates"+client.Path(args[0], "token"), nil, body, &made)
 				return made.Token, err
 			}, func() error { return nil }) // it ends by itself
 			if err != nil {

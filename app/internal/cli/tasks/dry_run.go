@@ -5,8 +5,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/task"
 )
@@ -21,7 +21,7 @@ type losing struct {
 }
 
 // wouldClear says how much the slot of a task holds.
-func wouldClear(ctx context.Context, e *env.Env, c *rest.Client, id string) error {
+func wouldClear(ctx context.Context, e *env.Env, c *client.Client, id string) error {
 	var i task.Info
 	if err := c.Get(ctx, taskPath(id), nil, &i); err != nil {
 		return err
@@ -33,13 +33,13 @@ func wouldClear(ctx context.Context, e *env.Env, c *rest.Client, id string) erro
 }
 
 // wouldGiveUp says what would end with a task.
-func wouldGiveUp(ctx context.Context, e *env.Env, c *rest.Client, id string) error {
+func wouldGiveUp(ctx context.Context, e *env.Env, c *client.Client, id string) error {
 	var i task.Info
 	if err := c.Get(ctx, taskPath(id), nil, &i); err != nil {
 		return err
 	}
 	found := false // among those that failed, and that nobody went on from
-	for failed, err := range rest.List[server.Task](ctx, c, "/api/tasks", env.Params("thread", i.Thread, "failed", "true"), 0) {
+	for failed, err := range client.List[server.Task](ctx, c, "/api/tasks", env.Params("thread", i.Thread, "failed", "true"), 0) {
 		if err != nil {
 			return err
 		}

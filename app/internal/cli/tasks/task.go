@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/task"
@@ -49,7 +49,7 @@ threads wait for somebody to retry them.`,
 		Example: `  posthouse task list --task transcribe
   posthouse task list --failed
   posthouse task list --json | jq -r '.[] | select(.state == "paused") | .id'`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			table := env.Table[server.Task]{
 				None: "no task is open",
 				Head: []string{"TASK", "HANDLER", "STATE", "SINCE", "ATTEMPT", "WORKER", "THREAD"},
@@ -94,14 +94,14 @@ func taskRow(t server.Task) []string {
 }
 
 func taskPath(gate string, below ...string) string {
-	return rest.Path(append([]string{"api", "tasks", gate}, below...)...)
+	return client.Path(append([]string{"api", "tasks", gate}, below...)...)
 }
 
 func taskShow(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "show TASK", Short: "Show a task, open or not",
 		Example: `  posthouse task show gate-019a...`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			return env.Get(ctx, e, c, taskPath(args[0]), nil, func(i *task.Info) { showTask(e, i) })
 		}),
 	}
@@ -144,7 +144,7 @@ func taskSlot(e *env.Env) *cobra.Command {
 Without --json it is printed as it is, if it is text, and its length otherwise.`,
 		Example: `  posthouse task slot gate-019a...
   posthouse task slot gate-019a... --json | jq -r .value | base64 -d`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			return env.Get(ctx, e, c, taskPath(args[0], "slot"), nil, func(s *server.TaskSlot) {
 				switch {
 				case !s.Saved:
@@ -164,7 +164,7 @@ func taskClear(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "clear TASK", Short: "Clear a task's slot: the next attempt begins from nothing",
 		Example: `  posthouse task clear gate-019a... --yes`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			if dry {
 				return wouldClear(ctx, e, c, args[0])
 			}
@@ -186,7 +186,7 @@ func taskResume(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "resume TASK", Short: "Have a task go on now that is paused, or waits for its next attempt",
 		Example: `  posthouse task resume gate-019a...`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			return env.Ask(ctx, e, c, http.MethodPost, taskPath(args[0], "resume"), url.Values{}, nil, func(i *task.Info) {
 				e.Line("task %s goes on as %s", args[0], i.ID)
 			})
@@ -199,7 +199,7 @@ func taskPause(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pause TASK", Short: "Keep a task from workers until its time is over, or it is resumed",
 		Example: `  posthouse task pause gate-019a... --for 2h`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			body := map[string]time.Duration{"for": wait}
 			return env.Ask(ctx, e, c, http.MethodPost, taskPath(args[0], "pause"), nil, body, func(i *task.Info) {
 				e.Line("task %s waits until %s as %s", args[0], tree.Time(i.Call.NotBefore), i.ID)
@@ -220,7 +220,7 @@ It has all its attempts again. Its thread goes on where it failed; if it has gon
 on since, the task runs on a new branch.`,
 		Example: `  posthouse task list --failed
   posthouse task retry gate-019a...`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			return env.Ask(ctx, e, c, http.MethodPost, taskPath(args[0], "retry"), nil, nil, func(i *task.Info) {
 				e.Line("task %s goes on as %s, on branch %s of thread %s", args[0], i.ID, i.Branch, i.Thread)
 			})
@@ -233,7 +233,7 @@ func taskPurge(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "purge TASK", Short: "Give a failed task up: clear its slot, and cancel what failed with it",
 		Example: `  posthouse task purge gate-019a... --yes`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			if dry {
 				return wouldGiveUp(ctx, e, c, args[0])
 			}

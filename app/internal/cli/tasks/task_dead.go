@@ -9,9 +9,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/task/deadletter"
 )
@@ -31,7 +31,7 @@ letter: posthouse task list --failed has those.`,
 }
 
 func letterPath(below ...string) string {
-	return rest.Path(append([]string{"api", "dead-letters"}, below...)...)
+	return client.Path(append([]string{"api", "dead-letters"}, below...)...)
 }
 
 func deadList(e *env.Env) *cobra.Command {
@@ -40,7 +40,7 @@ func deadList(e *env.Env) *cobra.Command {
 		Use: "list", Short: "List dead letters, newest first, with the reason",
 		Example: `  posthouse task dead list
   posthouse task dead list --json | jq -r '.[0].data' | base64 -d`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			var all []deadletter.Letter
 			if err := c.Get(ctx, letterPath(), env.Params("limit", strconv.Itoa(limit)), &all); err != nil {
 				return err
@@ -69,7 +69,7 @@ func deadReplay(e *env.Env) *cobra.Command {
 That is for one which an engine of another release could not read. A request of a
 worker is not sent again: the worker was answered.`,
 		Example: `  posthouse task dead replay 17`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Do(ctx, http.MethodPost, letterPath(args[0], "replay"), nil, nil, nil); err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func deadPurge(e *env.Env) *cobra.Command {
 		Use: "purge [LETTER]", Short: "Take a dead letter out, or all of them",
 		Example: `  posthouse task dead purge 17 --yes
   posthouse task dead purge --yes`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			if dry {
 				return wouldPurge(ctx, e, c, args)
 			}
@@ -116,7 +116,7 @@ func deadPurge(e *env.Env) *cobra.Command {
 const mostLetters = 1000
 
 // wouldPurge says which letters would be taken out.
-func wouldPurge(ctx context.Context, e *env.Env, c *rest.Client, args []string) error {
+func wouldPurge(ctx context.Context, e *env.Env, c *client.Client, args []string) error {
 	var all []deadletter.Letter
 	if err := c.Get(ctx, letterPath(), env.Params("limit", strconv.Itoa(mostLetters)), &all); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -34,7 +34,7 @@ record when the command returns. With --key, starting it again starts nothing.
 With --wait the command waits for its end: exit code 1 if it fails.`,
 		Example: `  posthouse task start transcribe '{"video": 7}' --group gpu --key video-7
   posthouse task start transcribe @input.json --wait --json | jq .output`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) (err error) {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) (err error) {
 			start.Task = args[0]
 			if err := start.Effect.UnmarshalJSON([]byte(class)); err != nil {
 				return err
@@ -80,7 +80,7 @@ With --wait the command waits for its end: exit code 1 if it fails.`,
 }
 
 // await asks where the task stands until it is over.
-func await(ctx context.Context, c *rest.Client, s *task.Started) error {
+func await(ctx context.Context, c *client.Client, s *task.Started) error {
 	look := time.NewTimer(firstLook)
 	defer look.Stop()
 	for pause := firstLook; s.Status == posthouse.StatusWaiting || s.Status == posthouse.StatusReady || s.Status == posthouse.StatusRunning; {
@@ -91,7 +91,7 @@ func await(ctx context.Context, c *rest.Client, s *task.Started) error {
 		}
 		thread := s.Thread
 		*s = task.Started{}
-		if err := c.Get(ctx, rest.Path("api", "standalone", thread), nil, s); err != nil {
+		if err := c.Get(ctx, client.Path("api", "standalone", thread), nil, s); err != nil {
 			return err
 		}
 		pause = min(2*pause, longestLook)

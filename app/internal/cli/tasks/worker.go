@@ -14,7 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/httptask"
 	"github.com/posthouse/posthouse/worker"
@@ -152,7 +152,7 @@ func onlyHere(url string) bool {
 		if _, host, ok := strings.Cut(one, "://"); ok {
 			one = host
 		}
-		if !rest.Local("nats://" + one) {
+		if !client.Local("nats://" + one) {
 			return false
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -24,7 +24,7 @@ What workers of other servers do at the moment is those servers' to say, so that
 is "? of 4" here. A worker that is silent is gone, or its server is; others take
 its tasks.`,
 		Example: `  posthouse worker list`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			var workers []task.WorkerInfo
 			if err := c.Get(ctx, "/api/workers", nil, &workers); err != nil {
 				return err

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -28,13 +28,13 @@ twice. Questions that were open are asked again. Give a thread, or the checkpoin
 at the head of a branch. Exit code 4 if nothing is unfinished there.`,
 		Example: `  posthouse anew order-1234
   posthouse anew order-1234 --branch what-if --run`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := headOf(ctx, c, args[0], branch)
 			if err != nil {
 				return err
 			}
 			var began server.Anew
-			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(id, "anew"), nil, nil, &began); err != nil {
+			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+client.Path(id, "anew"), nil, nil, &began); err != nil {
 				return err
 			}
 			if !run || !e.Structured() {

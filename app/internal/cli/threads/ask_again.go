@@ -8,8 +8,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 )
 
 // AskAgain returns the command ask-again.
@@ -22,8 +22,8 @@ While the checkpoint that waited is the head of its branch, it is asked there,
 else on a new branch, with as much time as it had. Exit code 4 if it is open, or
 if a person decided it.`,
 		Example: `  posthouse ask-again gate-019a...`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
-			return env.Ask(ctx, e, c, http.MethodPost, "/api/gates"+rest.Path(args[0], "ask-again"), nil, nil, func(g *posthouse.Gate) {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
+			return env.Ask(ctx, e, c, http.MethodPost, "/api/gates"+client.Path(args[0], "ask-again"), nil, nil, func(g *posthouse.Gate) {
 				e.Fields("gate", string(g.ID), "asks", headline(g), "thread", g.Thread, "branch", g.Branch, "expires", tree.Time(g.ExpiresAt))
 				e.Next("posthouse approve %s", g.ID)
 			})

@@ -9,9 +9,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
@@ -44,7 +44,7 @@ func checkpointList(e *env.Env) *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Short: "List checkpoints, newest first",
 		Example: `  posthouse checkpoint list --coordination dispatch --status waiting
   posthouse checkpoint ls --thread order-1234 --order asc --json --states`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			q := env.Params("state", "false")
 			if states {
 				q = env.Params()
@@ -92,8 +92,8 @@ func checkpointShow(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "show CHECKPOINT", Short: "Show a checkpoint with its state",
 		Example: `  posthouse checkpoint show 019a...`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
-			return env.Get(ctx, e, c, "/api/checkpoints"+rest.Path(args[0]), env.Params("steps", "true"), func(cp *server.Checkpoint) { showCheckpoint(&e.Term, cp) })
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
+			return env.Get(ctx, e, c, "/api/checkpoints"+client.Path(args[0]), env.Params("steps", "true"), func(cp *server.Checkpoint) { showCheckpoint(&e.Term, cp) })
 		}),
 	}
 }
@@ -132,9 +132,9 @@ the fork would keep, what would run again, and what it would ask or do again.`,
 			if dry {
 				body["dryRun"] = true
 			}
-			return e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 				var answer outcome
-				if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
+				if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+client.Path(args[0], "fork"), nil, body, &answer); err != nil {
 					return err
 				}
 				if dry {
@@ -155,7 +155,7 @@ the fork would keep, what would run again, and what it would ask or do again.`,
 }
 
 // forked prints a fork, and how it goes on.
-func forked(ctx context.Context, e *env.Env, c *rest.Client, source string, run bool, f *outcome) error {
+func forked(ctx context.Context, e *env.Env, c *client.Client, source string, run bool, f *outcome) error {
 	if run && (f.Location != "" || f.Kind != posthouse.KindFork) {
 		return f.print(ctx, e, c)
 	}
@@ -185,14 +185,14 @@ keeps them, subtree deletes them too. Deleting a head moves the head to its
 parent and cancels its gates. The removal goes on record.`,
 		Example: `  posthouse checkpoint delete 019a...
   posthouse checkpoint rm 019a... --mode subtree --reason "wrong customer"`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			if dry {
 				return wouldRemove(ctx, e, c, args[0], mode)
 			}
 			if ok, err := e.Confirm(yes, "delete checkpoint %s?", args[0]); err != nil || !ok {
 				return err
 			}
-			return env.Ask(ctx, e, c, http.MethodDelete, "/api/checkpoints"+rest.Path(args[0]), env.Params("mode", mode, "reason", reason), nil, func(d *retain.Deleted) { showDeleted(&e.Term, d) })
+			return env.Ask(ctx, e, c, http.MethodDelete, "/api/checkpoints"+client.Path(args[0]), env.Params("mode", mode, "reason", reason), nil, func(d *retain.Deleted) { showDeleted(&e.Term, d) })
 		}),
 	}
 	f := cmd.Flags()

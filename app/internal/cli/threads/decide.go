@@ -11,9 +11,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -30,7 +30,7 @@ type deciding struct {
 	shown   string
 	yes     bool
 
-	client *rest.Client
+	client *client.Client
 	id     string          // of a gate, a checkpoint or an approval
 	sends  json.RawMessage // what value holds, once it was read
 	body   map[string]any  // of the request
@@ -124,14 +124,17 @@ func (d *deciding) read() (err error) {
 }
 
 // run decides what an id names.
-func (d *deciding) run(ctx context.Context, c *rest.Client, args []string) error {
+func (d *deciding) run(ctx context.Context, c *client.Client, args []string) error {
 	d.client = c
-	var err error
+	token, err := d.env.Token()
+	if err != nil {
+		return err
+	}
 	d.id, err = given(ctx, d.env, c, args)
 	switch {
 	case err != nil:
 		return err
-	case tokens.IsApproval(c.Token):
+	case tokens.IsApproval(token):
 		return d.byToken(ctx)
 	case isApproval(d.id):
 		return d.approval(ctx)
@@ -162,7 +165,7 @@ func (d *deciding) gate(ctx context.Context) error {
 		d.body["shown"] = d.shown
 	}
 	var answer outcome
-	if err := d.client.Do(ctx, http.MethodPost, path+rest.Path(d.id, d.verb()), nil, d.body, &answer); err != nil {
+	if err := d.client.Do(ctx, http.MethodPost, path+client.Path(d.id, d.verb()), nil, d.body, &answer); err != nil {
 		return d.orThread(ctx, err)
 	}
 	return answer.print(ctx, d.env, d.client)
@@ -172,7 +175,7 @@ func (d *deciding) gate(ctx context.Context) error {
 func (d *deciding) orThread(ctx context.Context, err error) error {
 	var e *posthouse.Error
 	var t posthouse.ThreadInfo
-	if !errors.Is(err, posthouse.ErrNotFound) || !errors.As(err, &e) || d.client.Get(ctx, rest.Thread(d.id), nil, &t) != nil {
+	if !errors.Is(err, posthouse.ErrNotFound) || !errors.As(err, &e) || d.client.Get(ctx, client.ThreadPath(d.id), nil, &t) != nil {
 		return err
 	}
 	said := *e
@@ -199,7 +202,7 @@ func (d *deciding) byToken(ctx context.Context) error {
 		return err
 	}
 	d.body["verdict"] = d.verb()
-	return env.Ask(ctx, e, d.client, http.MethodPost, "/api/gates"+rest.Path(d.id, "decide-by-token"), nil, d.body, func(t *server.TokenDecision) {
+	return env.Ask(ctx, e, d.client, http.MethodPost, "/api/gates"+client.Path(d.id, "decide-by-token"), nil, d.body, func(t *server.TokenDecision) {
 		if t.Decision != nil {
 			e.Line("%s", tree.Decision(t.Decision))
 			return
@@ -220,7 +223,7 @@ func (d *deciding) approval(ctx context.Context) error {
 		return err
 	}
 	var g posthouse.Gate
-	if err := d.client.Do(ctx, http.MethodPost, "/api/approvals"+rest.Path(d.id, d.verdict.Tool), nil, d.body, &g); err != nil {
+	if err := d.client.Do(ctx, http.MethodPost, "/api/approvals"+client.Path(d.id, d.verdict.Tool), nil, d.body, &g); err != nil {
 		return err
 	}
 	return d.env.Answer(&g, func() { d.env.Line("%s", tree.Decision(g.Decision)) })

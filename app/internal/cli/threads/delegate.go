@@ -8,8 +8,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 )
 
 // Delegate returns the command delegate.
@@ -23,9 +23,9 @@ func Delegate(e *env.Env) *cobra.Command {
 Of a gate with assignees, by one of them. It goes on record; the gate stays as it
 was asked, and the decision says in whose place it was made.`,
 		Example: `  posthouse delegate gate-019a... --to bob --reason "on holiday"`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			body := map[string]any{"to": to, "by": by, "reason": reason}
-			return env.Ask(ctx, e, c, http.MethodPost, "/api/gates"+rest.Path(args[0], "delegate"), nil, body, func(g *posthouse.Gate) {
+			return env.Ask(ctx, e, c, http.MethodPost, "/api/gates"+client.Path(args[0], "delegate"), nil, body, func(g *posthouse.Gate) {
 				e.Line("%s", tree.Assignment(&g.Assignments[len(g.Assignments)-1]))
 			})
 		}),

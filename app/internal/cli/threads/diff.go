@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/diff"
 )
 
@@ -27,7 +27,7 @@ Values within JSON are named by their JSON pointer. Elements of lists are
 matched from both ends, so an appended message shows as one addition.`,
 		Example: `  posthouse diff 019a...01 019a...05
   posthouse diff 019a...01 019a...05 --json`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			return env.Get(ctx, e, c, "/api/diff", env.Params("a", args[0], "b", args[1]), func(d *diff.Comparison) { showComparison(&e.Term, d, full) })
 		}),
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -49,9 +49,9 @@ func (r *removing) print(e *env.Env) error {
 }
 
 // of reads what there is of a thread.
-func (r *removing) of(ctx context.Context, c *rest.Client, thread string) (*server.Thread, error) {
+func (r *removing) of(ctx context.Context, c *client.Client, thread string) (*server.Thread, error) {
 	var t server.Thread
-	if err := c.Get(ctx, rest.Thread(thread), nil, &t); err != nil {
+	if err := c.Get(ctx, client.ThreadPath(thread), nil, &t); err != nil {
 		return nil, err
 	}
 	r.Thread = thread
@@ -62,7 +62,7 @@ func (r *removing) of(ctx context.Context, c *rest.Client, thread string) (*serv
 }
 
 // wouldDelete says what a deletion of a thread would take.
-func wouldDelete(ctx context.Context, e *env.Env, c *rest.Client, thread string) error {
+func wouldDelete(ctx context.Context, e *env.Env, c *client.Client, thread string) error {
 	var r removing
 	t, err := r.of(ctx, c, thread)
 	if err != nil {
@@ -73,13 +73,13 @@ func wouldDelete(ctx context.Context, e *env.Env, c *rest.Client, thread string)
 }
 
 // wouldDrop says what a released version holds.
-func wouldDrop(ctx context.Context, e *env.Env, c *rest.Client, thread, version string) error {
+func wouldDrop(ctx context.Context, e *env.Env, c *client.Client, thread, version string) error {
 	r := removing{Thread: thread}
 	if _, err := r.of(ctx, c, thread); err != nil && !errors.Is(err, posthouse.ErrNotFound) { // nothing has begun since the release
 		return err
 	}
 	var v posthouse.Release
-	if err := c.Get(ctx, rest.Thread(thread, "releases", version), nil, &v); err != nil {
+	if err := c.Get(ctx, client.ThreadPath(thread, "releases", version), nil, &v); err != nil {
 		return err
 	}
 	r.Checkpoints, r.Versions = v.Checkpoints, 1
@@ -87,9 +87,9 @@ func wouldDrop(ctx context.Context, e *env.Env, c *rest.Client, thread, version 
 }
 
 // wouldRemove says what a deletion of a checkpoint would take, with its children or without.
-func wouldRemove(ctx context.Context, e *env.Env, c *rest.Client, id, mode string) error {
+func wouldRemove(ctx context.Context, e *env.Env, c *client.Client, id, mode string) error {
 	var cp server.Checkpoint
-	if err := c.Get(ctx, "/api/checkpoints"+rest.Path(id), env.Params("state", "false"), &cp); err != nil {
+	if err := c.Get(ctx, "/api/checkpoints"+client.Path(id), env.Params("state", "false"), &cp); err != nil {
 		return err
 	}
 	var r removing
@@ -99,7 +99,7 @@ func wouldRemove(ctx context.Context, e *env.Env, c *rest.Client, id, mode strin
 	}
 	gone, asked := []posthouse.ID{cp.ID}, slices.Clone(cp.Gates)
 	q := env.Params("thread", cp.Thread, "order", "asc", "state", "false")
-	for h, err := range rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", q, 0) {
+	for h, err := range client.List[*posthouse.Header](ctx, c, "/api/checkpoints", q, 0) {
 		switch {
 		case err != nil:
 			return err

@@ -9,8 +9,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 )
 
 // Gate returns the command gate, with what is below it.
@@ -34,7 +34,7 @@ line of the text and the content begins with a bar: none passes for one of the
 command's. What ran under a decision is shown by posthouse grant.`,
 		Example: `  posthouse gate show gate-019a...
   posthouse gate show gate-019a... --json | jq .payload`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := given(ctx, e, c, args)
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ back at the time, and before that with a reminder or the escalation. Without a t
 comes back with these. posthouse inbox --assignee me --snoozed only lists what you hid.`,
 		Example: `  posthouse gate snooze gate-019a... --for 4h
   posthouse gate snooze gate-019a... --until 2026-12-01T09:00:00Z --reason "waiting for the invoice"`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			body := map[string]any{"by": by, "reason": reason}
 			if until != "" {
 				body["until"] = until
@@ -76,7 +76,7 @@ comes back with these. posthouse inbox --assignee me --snoozed only lists what y
 			if after != "" {
 				body["for"] = after
 			}
-			return env.Ask(ctx, e, c, http.MethodPost, "/api/gates"+rest.Path(args[0], "snooze"), nil, body, func(g *posthouse.Gate) {
+			return env.Ask(ctx, e, c, http.MethodPost, "/api/gates"+client.Path(args[0], "snooze"), nil, body, func(g *posthouse.Gate) {
 				e.Line("%s", tree.Notice(&g.Notices[len(g.Notices)-1]))
 			})
 		}),
@@ -94,9 +94,9 @@ func gateUnsnooze(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "unsnooze GATE", Short: "Have a gate back in your inbox that you hid",
 		Example: `  posthouse gate unsnooze gate-019a...`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			q := url.Values(env.Params("by", by))
-			return env.Ask(ctx, e, c, http.MethodDelete, "/api/gates"+rest.Path(args[0], "snooze"), q, nil, func(g *posthouse.Gate) {
+			return env.Ask(ctx, e, c, http.MethodDelete, "/api/gates"+client.Path(args[0], "snooze"), q, nil, func(g *posthouse.Gate) {
 				e.Line("%s is in the inbox", g.ID)
 			})
 		}),

@@ -9,9 +9,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server"
@@ -30,8 +30,8 @@ somebody answered, released while an effect runs, executed once its result is on
 record, and unknown where a crash left open whether it happened.`,
 		Example: `  posthouse grant gate-019a...
   posthouse grant gate-019a... --json | jq .uses`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
-			return env.Get(ctx, e, c, "/api/gates"+rest.Path(args[0], "grant"), nil, func(g *server.Grant) { showGrant(e, g) })
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
+			return env.Get(ctx, e, c, "/api/gates"+client.Path(args[0], "grant"), nil, func(g *server.Grant) { showGrant(e, g) })
 		}),
 	}
 }

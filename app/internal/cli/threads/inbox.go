@@ -11,9 +11,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
 )
@@ -61,7 +61,7 @@ With --state it lists what became of other questions, the newest decision first.
   posthouse inbox --state decided --decider alice
   posthouse inbox --session
   posthouse inbox --quiet`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			var gates []*server.Gate
 			var err error
 			more := false

@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/cli/live"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -47,7 +47,7 @@ line for each record that is added, until it is interrupted.`,
   posthouse log order-1234 --steps
   posthouse log order-1234 --version stable
   posthouse log order-1234 -f`,
-		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Look(func(ctx context.Context, c *client.Client, args []string) error {
 			if follow && version != "" {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "follow", Message: "and --version exclude each other", Hint: "a version does not change"}
 			}
@@ -76,11 +76,11 @@ line for each record that is added, until it is interrupted.`,
 }
 
 // load reads the thread as it is now, or a version of it.
-func (h *history) load(ctx context.Context, c *rest.Client, thread, version string) error {
+func (h *history) load(ctx context.Context, c *client.Client, thread, version string) error {
 	if version == "" {
-		return c.Get(ctx, rest.Thread(thread), nil, &h.Thread)
+		return c.Get(ctx, client.ThreadPath(thread), nil, &h.Thread)
 	}
-	if err := c.Get(ctx, rest.Thread(thread, "releases", version), nil, &h.Release); err != nil {
+	if err := c.Get(ctx, client.ThreadPath(thread, "releases", version), nil, &h.Release); err != nil {
 		return err
 	}
 	h.Thread = &posthouse.ThreadInfo{
@@ -92,7 +92,7 @@ func (h *history) load(ctx context.Context, c *rest.Client, thread, version stri
 	return nil
 }
 
-func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*history, error) {
+func readHistory(ctx context.Context, c *client.Client, thread, version string) (*history, error) {
 	h := &history{Gates: []*posthouse.Gate{}, Steps: []*posthouse.Event{}}
 	if err := h.load(ctx, c, thread, version); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 	generation := strconv.Itoa(int(h.Thread.Generation))
 	q := env.Params("thread", thread, "generation", generation, "order", "asc", "state", "false")
 	var err error
-	h.Checkpoints, err = rest.Collect(rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", q, 0))
+	h.Checkpoints, err = client.Collect(client.List[*posthouse.Header](ctx, c, "/api/checkpoints", q, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 	if first := h.Thread.First; first > 1 {
 		from = env.Params("cursor", strconv.FormatUint(first-1, 10))
 	}
-	for entry, err := range rest.List[*server.LogEntry](ctx, c, rest.Thread(thread, "log"), from, 0) {
+	for entry, err := range client.List[*server.LogEntry](ctx, c, client.ThreadPath(thread, "log"), from, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 			}
 		}
 	}
-	effects, err := rest.Collect(rest.List[*server.Effect](ctx, c, rest.Thread(thread, "effects"), nil, 0))
+	effects, err := client.Collect(client.List[*server.Effect](ctx, c, client.ThreadPath(thread, "effects"), nil, 0))
 	h.Effects = slices.DeleteFunc(effects, func(f *server.Effect) bool { return f.Generation != h.Thread.Generation })
 	return h, err
 }

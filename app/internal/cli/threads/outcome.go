@@ -7,9 +7,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -34,7 +34,7 @@ func (o *outcome) status() posthouse.Status {
 
 // print prints what a decision, a resume, a replay or a fork that ran led to: the
 // head of its branch. The exit code is 1 if that failed.
-func (o *outcome) print(ctx context.Context, e *env.Env, c *rest.Client) error {
+func (o *outcome) print(ctx context.Context, e *env.Env, c *client.Client) error {
 	switch {
 	case e.Structured() && o.Location != "":
 		return e.Encode(&server.Accepted{Thread: o.Thread, Branch: o.Branch, Checkpoint: o.At, Decision: o.Decision, Gates: o.Gates, Location: o.Location, Vote: o.Vote, Missing: o.Missing})
@@ -75,11 +75,11 @@ func (o *outcome) printAccepted(out *term.Term) {
 
 // printHead prints the checkpoint at the head of the branch that was followed, and what
 // acted on the world on the way.
-func (o *outcome) printHead(ctx context.Context, out *term.Term, c *rest.Client) error {
+func (o *outcome) printHead(ctx context.Context, out *term.Term, c *client.Client) error {
 	shown := &o.Checkpoint
 	if b := o.Branched; b != nil && b.Head != o.ID {
 		var head server.Checkpoint
-		if err := c.Get(ctx, "/api/checkpoints"+rest.Path(string(b.Head)), nil, &head); err != nil {
+		if err := c.Get(ctx, "/api/checkpoints"+client.Path(string(b.Head)), nil, &head); err != nil {
 			return err
 		}
 		head.Decision, head.Branched = o.Decision, b
@@ -105,7 +105,7 @@ func failed(s posthouse.Status) error {
 }
 
 // start sends a request that starts work, and prints what it led to.
-func start(ctx context.Context, e *env.Env, c *rest.Client, path string, body any) error {
+func start(ctx context.Context, e *env.Env, c *client.Client, path string, body any) error {
 	var led outcome
 	if err := c.Do(ctx, http.MethodPost, path, nil, body, &led); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -17,7 +17,7 @@ const mostToPick = 20
 
 // given returns the gate that a command was given, or the one that a person at a terminal picks from
 // the inbox. The only question that waits is picked by itself.
-func given(ctx context.Context, e *env.Env, c *rest.Client, args []string) (string, error) {
+func given(ctx context.Context, e *env.Env, c *client.Client, args []string) (string, error) {
 	switch {
 	case len(args) > 0:
 		return args[0], nil

@@ -9,8 +9,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 )
 
 // Program returns the command program, with those below it.
@@ -30,7 +30,7 @@ func programList(e *env.Env) *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Short: "List the programs of a server, by name",
 		Example: `  posthouse program list
   posthouse program ls --json`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			programs, more, err := env.UpTo[*posthouse.ProgramInfo](ctx, c, "/api/programs", nil, limit)
 			if err != nil {
 				return err
@@ -62,8 +62,8 @@ picture of a graph as the text of a Mermaid flowchart, and the questions that th
 program says it asks.`,
 		Example: `  posthouse program show refund
   posthouse program show refund --json | jq -r .picture`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
-			return env.Get(ctx, e, c, rest.Program(args[0]), nil, func(p *posthouse.ProgramInfo) { showProgram(e, p) })
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
+			return env.Get(ctx, e, c, client.ProgramPath(args[0]), nil, func(p *posthouse.ProgramInfo) { showProgram(e, p) })
 		}),
 	}
 }
@@ -72,9 +72,9 @@ func programDraw(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "draw PROGRAM", Short: "Print the picture of a graph, as the text of a Mermaid flowchart",
 		Example: `  posthouse program draw refund > refund.mmd`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			var p posthouse.ProgramInfo
-			if err := c.Get(ctx, rest.Program(args[0]), nil, &p); err != nil {
+			if err := c.Get(ctx, client.ProgramPath(args[0]), nil, &p); err != nil {
 				return err
 			}
 			if p.Picture == "" {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server"
@@ -27,10 +27,10 @@ type question struct {
 }
 
 // readQuestion reads a gate, or an approval that waits in a session.
-func readQuestion(ctx context.Context, c *rest.Client, id string) (*question, error) {
+func readQuestion(ctx context.Context, c *client.Client, id string) (*question, error) {
 	if !isApproval(id) {
 		var v server.Grant
-		if err := c.Get(ctx, "/api/gates"+rest.Path(id, "grant"), nil, &v); err != nil {
+		if err := c.Get(ctx, "/api/gates"+client.Path(id, "grant"), nil, &v); err != nil {
 			return nil, err
 		}
 		return &question{*v.Gate, v.Before}, nil
@@ -90,7 +90,7 @@ func (q *question) show(t *term.Term) {
 }
 
 // openQuestion returns the one open gate that an id names, nil if it names another number of them.
-func openQuestion(ctx context.Context, c *rest.Client, id string) (*question, error) {
+func openQuestion(ctx context.Context, c *client.Client, id string) (*question, error) {
 	if strings.HasPrefix(id, "gate-") || isApproval(id) {
 		q, err := readQuestion(ctx, c, id)
 		if err != nil || q.gate.Decision != nil {
@@ -99,7 +99,7 @@ func openQuestion(ctx context.Context, c *rest.Client, id string) (*question, er
 		return q, nil
 	}
 	var cp server.Checkpoint
-	if err := c.Get(ctx, "/api/checkpoints"+rest.Path(id), env.Params("state", "false"), &cp); err != nil {
+	if err := c.Get(ctx, "/api/checkpoints"+client.Path(id), env.Params("state", "false"), &cp); err != nil {
 		return nil, err
 	}
 	var one *question

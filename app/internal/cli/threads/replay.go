@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 )
 
 // Replay returns the command replay.
@@ -22,7 +22,7 @@ again does so in a new branch, or with --thread in a new thread. Gates that wait
 there wait again, under new ids.`,
 		Example: `  posthouse replay 019a...
   posthouse replay 019a... --branch second-try`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			return start(ctx, e, c, startPath(args[0], "replay"), env.Members("branch", branch, "thread", thread))
 		}),
 	}

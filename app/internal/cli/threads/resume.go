@@ -11,7 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 )
 
 // Resume returns the command resume.
@@ -32,7 +32,7 @@ error says how long is enough if the process of that run is gone.`,
 		Example: `  posthouse resume 019a...
   posthouse resume order-1234 --wait 2m
   posthouse resume order-1234 --branch what-if`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := headOf(ctx, c, args[0], branch)
 			if err != nil {
 				return err
@@ -71,16 +71,16 @@ func untilFree(ctx context.Context, wait time.Duration, fn func() error) error {
 // startPath returns the path of a verb on a checkpoint, given its id or a gate's.
 func startPath(id, verb string) string {
 	if strings.HasPrefix(id, "gate-") {
-		return "/api/gates" + rest.Path(id, verb)
+		return "/api/gates" + client.Path(id, verb)
 	}
-	return "/api/checkpoints" + rest.Path(id, verb)
+	return "/api/checkpoints" + client.Path(id, verb)
 }
 
 // headOf returns the head of a thread's branch. An id that is not a thread's is
 // returned as it is, for a checkpoint's or a gate's.
-func headOf(ctx context.Context, c *rest.Client, id, branch string) (string, error) {
+func headOf(ctx context.Context, c *client.Client, id, branch string) (string, error) {
 	var t posthouse.ThreadInfo
-	err := c.Get(ctx, rest.Thread(id), nil, &t)
+	err := c.Get(ctx, client.ThreadPath(id), nil, &t)
 	switch {
 	case errors.Is(err, posthouse.ErrNotFound) && branch == "":
 		return id, nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 )
 
 // Run returns the command run, with those below it.
@@ -46,7 +46,7 @@ its own: --id names it, and a thread that exists already is refused (exit code 4
 		Example: `  posthouse run start refund '{"Order":"1234","Amount":40}' --id order-1234
   posthouse run start report @input.json --label tenant=acme
   posthouse run start dispatch '"please refund order 1234"'`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			body := env.Members("id", id)
 			if len(args) == 2 {
 				input, err := e.ReadJSON("input", args[1], `text needs quotes of its own: '"like this"'; see: posthouse program show `+env.Quoted(args[0]))
@@ -62,7 +62,7 @@ its own: --id names it, and a thread that exists already is refused (exit code 4
 			if len(given) > 0 {
 				body["labels"] = given
 			}
-			return env.Ask(ctx, e, c, http.MethodPost, rest.Program(args[0], "runs"), nil, body, func(r *programRun) {
+			return env.Ask(ctx, e, c, http.MethodPost, client.ProgramPath(args[0], "runs"), nil, body, func(r *programRun) {
 				e.Fields("program", r.Program, "thread", r.Thread, "status", string(r.Status), "checkpoint", string(r.Checkpoint))
 				e.Next("posthouse log %s", env.Quoted(r.Thread))
 			})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -54,7 +54,7 @@ message and names the gate (exit code 4). With --withdraw the question is withdr
 				return err
 			}
 			var led server.Checkpoint
-			if err := c.Get(cmd.Context(), "/api/checkpoints"+rest.Path(string(reply.Checkpoint)), nil, &led); err != nil {
+			if err := c.Get(cmd.Context(), "/api/checkpoints"+client.Path(string(reply.Checkpoint)), nil, &led); err != nil {
 				return err
 			}
 			return failed(led.Status)
@@ -66,8 +66,8 @@ message and names the gate (exit code 4). With --withdraw the question is withdr
 }
 
 // converse prints what the agent streams and returns its reply.
-func converse(ctx context.Context, e *env.Env, c *rest.Client, agent string, body any) (*server.Reply, error) {
-	for ev, err := range c.Stream(ctx, http.MethodPost, rest.Agent(agent), nil, body) {
+func converse(ctx context.Context, e *env.Env, c *client.Client, agent string, body any) (*server.Reply, error) {
+	for ev, err := range c.Stream(ctx, http.MethodPost, client.AgentPath(agent), nil, body) {
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func converse(ctx context.Context, e *env.Env, c *rest.Client, agent string, bod
 			}
 			return reply, nil
 		case "error":
-			return nil, rest.Problem(ev.Data)
+			return nil, client.Problem(ev.Data)
 		}
 	}
 	return nil, &posthouse.Error{

@@ -9,7 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 )
 
 // Signal returns the command signal.
@@ -36,8 +36,8 @@ waits goes on. With --id, sending it again sends nothing.`,
 				}
 			}
 			q := env.Params("id", id, "latch", env.IfSet(latch), "early", env.IfSet(early))
-			send := func(ctx context.Context, c *rest.Client, args []string) error {
-				return env.Ask(ctx, e, c, http.MethodPost, rest.Thread(args[0], "signals", args[1]), q, value, func(s *posthouse.Signal) {
+			send := func(ctx context.Context, c *client.Client, args []string) error {
+				return env.Ask(ctx, e, c, http.MethodPost, client.ThreadPath(args[0], "signals", args[1]), q, value, func(s *posthouse.Signal) {
 					e.Line("sent %s as entry %d of thread %s", s.Name, s.Seq, s.Thread)
 					for _, g := range s.Gates {
 						e.Line("answered %s", g)

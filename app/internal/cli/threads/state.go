@@ -11,7 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -35,13 +35,13 @@ CHECKPOINT --patch '{"amount": 20}' --run.`,
 		Example: `  posthouse state get order-1234
   posthouse state get order-1234 amount
   posthouse state get 01a2...667e -o yaml`,
-		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Look(func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := headOf(ctx, c, args[0], branch)
 			if err != nil {
 				return err
 			}
 			var cp server.Checkpoint
-			if err := c.Get(ctx, "/api/checkpoints"+rest.Path(id), nil, &cp); err != nil {
+			if err := c.Get(ctx, "/api/checkpoints"+client.Path(id), nil, &cp); err != nil {
 				return err
 			}
 			state := cp.State

@@ -12,9 +12,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
 )
@@ -43,7 +43,7 @@ activity is read moves to its front and may be missing; a list by name misses no
 		Example: `  posthouse thread list
   posthouse thread list --order asc --limit 0
   posthouse thread ls --status failed --json`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			q := env.Params("status", status, "graph", graph, "order", order, "waiting", env.IfSet(waiting), "released", env.IfSet(released))
 			threads, more, err := env.UpTo[*server.Thread](ctx, c, "/api/threads", q, limit)
 			if err != nil {
@@ -79,14 +79,14 @@ func threadShow(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "show THREAD", Short: "Show a thread's summary and branches",
 		Example: `  posthouse thread show order-1234`,
-		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Look(func(ctx context.Context, c *client.Client, args []string) error {
 			var t server.Thread
-			if err := c.Get(ctx, rest.Thread(args[0]), nil, &t); err != nil {
+			if err := c.Get(ctx, client.ThreadPath(args[0]), nil, &t); err != nil {
 				return err
 			}
 			var head server.Checkpoint
 			if b, ok := t.Branch(posthouse.MainBranch); ok {
-				if err := c.Get(ctx, "/api/checkpoints"+rest.Path(string(b.Head)), env.Params("state", "false", "steps", "true"), &head); err != nil {
+				if err := c.Get(ctx, "/api/checkpoints"+client.Path(string(b.Head)), env.Params("state", "false", "steps", "true"), &head); err != nil {
 					return err
 				}
 			}
@@ -132,13 +132,13 @@ func showThread(out *term.Term, t *server.Thread) {
 }
 
 // showFailures prints why branches of a thread failed, and what to type next.
-func showFailures(ctx context.Context, e *env.Env, c *rest.Client, t *server.Thread) error {
+func showFailures(ctx context.Context, e *env.Env, c *client.Client, t *server.Thread) error {
 	for _, b := range t.Branches {
 		if b.Status != posthouse.StatusFailed {
 			continue
 		}
 		var h posthouse.Header
-		if err := c.Get(ctx, "/api/checkpoints"+rest.Path(string(b.Head)), env.Params("state", "false"), &h); err != nil {
+		if err := c.Get(ctx, "/api/checkpoints"+client.Path(string(b.Head)), env.Params("state", "false"), &h); err != nil {
 			return err
 		}
 		e.Line("%s failed: %s", b.Branch, h.Error)
@@ -156,9 +156,9 @@ id and names its original. Questions that wait are asked again; nothing runs
 until it is resumed.`,
 		Example: `  posthouse thread copy order-1234 order-1234-test
   posthouse thread copy order-1234 from-version-2 --version 2`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			body := map[string]any{"thread": args[1], "version": version}
-			return env.Ask(ctx, e, c, http.MethodPost, rest.Thread(args[0], "copy"), nil, body, func(t *server.Thread) { showThread(&e.Term, t) })
+			return env.Ask(ctx, e, c, http.MethodPost, client.ThreadPath(args[0], "copy"), nil, body, func(t *server.Thread) { showThread(&e.Term, t) })
 		}),
 	}
 	cmd.Flags().Uint32Var(&version, "version", 0, "copy this released version instead of what is current")
@@ -171,7 +171,7 @@ func threadDelete(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete THREAD", Aliases: []string{"rm"}, Short: "Delete a thread with its whole history",
 		Example: `  posthouse thread delete order-1234 --reason "asked by the customer"`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			if dry {
 				return wouldDelete(ctx, e, c, args[0])
 			}
@@ -182,7 +182,7 @@ func threadDelete(e *env.Env) *cobra.Command {
 				retain.Deleted
 				Error json.RawMessage `json:"error,omitempty"`
 			}
-			if err := c.Do(ctx, http.MethodDelete, rest.Thread(args[0]), env.Params("reason", reason), nil, &d); err != nil {
+			if err := c.Do(ctx, http.MethodDelete, client.ThreadPath(args[0]), env.Params("reason", reason), nil, &d); err != nil {
 				return err
 			}
 			return errors.Join(e.Answer(d, func() { showDeleted(&e.Term, &d.Deleted) }), problemOf(d.Error))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
@@ -58,7 +58,7 @@ func bulkCommand(e *env.Env, b *bulk, short string) *cobra.Command {
 At least one of --status, --program and --prefix says which. A failure about one
 thread is reported and stops no other.`,
 		Example: "  posthouse thread bulk " + b.verb + " --prefix order- --dry-run",
-		RunE:    e.Online(func(ctx context.Context, c *rest.Client, _ []string) error { return b.run(ctx, e, c) }),
+		RunE:    e.Online(func(ctx context.Context, c *client.Client, _ []string) error { return b.run(ctx, e, c) }),
 	}
 	f := cmd.Flags()
 	f.StringVar(&b.status, "status", "", "only threads with this status")
@@ -72,7 +72,7 @@ thread is reported and stops no other.`,
 	return cmd
 }
 
-func (b *bulk) run(ctx context.Context, e *env.Env, c *rest.Client) error {
+func (b *bulk) run(ctx context.Context, e *env.Env, c *client.Client) error {
 	if !b.dry {
 		if ok, err := e.Confirm(b.yes, "%s all threads of this filter?", b.verb); err != nil || !ok {
 			return err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -24,13 +24,13 @@ A branch that nobody runs ends at once, and its gates are cancelled. A run is
 asked to stop; it then ends the branch. What is done or cancelled stays as it is.
 To withdraw one question only, use posthouse cancel GATE.`,
 		Example: `  posthouse thread cancel order-1234 --reason "the customer called it off"`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			if ok, err := e.Confirm(yes, "cancel thread %s?", args[0]); err != nil || !ok {
 				return err
 			}
 			var answer json.RawMessage
 			body := map[string]string{"branch": branch, "reason": reason}
-			if err := c.Do(ctx, http.MethodPost, rest.Thread(args[0], "cancel"), nil, body, &answer); err != nil {
+			if err := c.Do(ctx, http.MethodPost, client.ThreadPath(args[0], "cancel"), nil, body, &answer); err != nil {
 				return err
 			}
 			if e.Structured() {

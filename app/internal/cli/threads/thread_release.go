@@ -12,8 +12,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/retain"
 )
 
@@ -27,13 +27,13 @@ func threadRelease(e *env.Env) *cobra.Command {
 what is saved under the thread's name next begins anew. Open gates are
 cancelled, on record.`,
 		Example: `  posthouse thread release order-1234 --tag stable`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			body := map[string]any{"tags": tags, "reason": reason, "failed": failed}
 			var done struct {
 				posthouse.Release
 				Error json.RawMessage `json:"error,omitempty"`
 			}
-			if err := c.Do(ctx, http.MethodPost, rest.Thread(args[0], "releases"), nil, body, &done); err != nil {
+			if err := c.Do(ctx, http.MethodPost, client.ThreadPath(args[0], "releases"), nil, body, &done); err != nil {
 				return err
 			}
 			return errors.Join(e.Answer(&done, func() {
@@ -81,8 +81,8 @@ func threadVersions(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "versions THREAD", Short: "List a thread's released versions, newest first",
 		Example: `  posthouse thread versions order-1234`,
-		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
-			_, err := env.List(ctx, e, c, rest.Thread(args[0], "releases"), nil, limit, &versionTable)
+		RunE: e.Look(func(ctx context.Context, c *client.Client, args []string) error {
+			_, err := env.List(ctx, e, c, client.ThreadPath(args[0], "releases"), nil, limit, &versionTable)
 			return err
 		}),
 	}
@@ -97,14 +97,14 @@ func threadDrop(e *env.Env) *cobra.Command {
 		Use: "drop THREAD VERSION", Short: "Remove all that a released version holds",
 		Long:    `Remove all that a released version holds. VERSION is its number or a tag. Its record stays.`,
 		Example: `  posthouse thread drop order-1234 3 --reason "kept a year"`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 			if dry {
 				return wouldDrop(ctx, e, c, args[0], args[1])
 			}
 			if ok, err := e.Confirm(yes, "remove version %s of thread %s?", args[1], args[0]); err != nil || !ok {
 				return err
 			}
-			return env.Ask(ctx, e, c, http.MethodDelete, rest.Thread(args[0], "releases", args[1]), env.Params("reason", reason), nil, func(d *retain.Deleted) { showDeleted(&e.Term, d) })
+			return env.Ask(ctx, e, c, http.MethodDelete, client.ThreadPath(args[0], "releases", args[1]), env.Params("reason", reason), nil, func(d *retain.Deleted) { showDeleted(&e.Term, d) })
 		}),
 	}
 	env.ReasonFlag(cmd, &reason)

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -80,7 +80,7 @@ func problemOf(document json.RawMessage) error {
 	if document == nil {
 		return nil
 	}
-	return rest.Problem(document)
+	return client.Problem(document)
 }
 
 // after returns the text with a mark before it, or "" for an empty text.

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/notify"
 )
 
@@ -24,7 +24,7 @@ again, down one that is told nothing new until a delivery succeeds, and gone one
 receiver wants no more: posthouse webhook resume goes on.`,
 		Example: `  posthouse webhook list
   posthouse webhook list --json | jq '.items[] | select(.state != "ok")'`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			return env.Get(ctx, e, c, "/api/webhooks", nil, func(all *page) { show(e, all.Items) })
 		}),
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
 )
 
 func replay(e *env.Env) *cobra.Command {
@@ -24,7 +24,7 @@ Messages have the ids that they had, so that a receiver that has one can tell. T
 that has the webhook sends them beside what happens now, and goes on after a restart.`,
 		Example: `  posthouse webhook replay ops --since 2h
   posthouse webhook replay ops --since 2026-11-26T09:00:00Z`,
-		RunE: e.AsWritten(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.AsWritten(func(ctx context.Context, c *client.Client, args []string) error {
 			if since == (past{}) {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "since", Message: "is missing", Hint: "as in --since 2h, or --since 2026-11-26T09:00:00Z"}
 			}

@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 )
 
 func resume(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "resume WEBHOOK", Short: "Have a webhook go on that its receiver stopped, and try at once what waits",
 		Example: `  posthouse webhook resume ops`,
-		RunE: e.AsWritten(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.AsWritten(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Do(ctx, http.MethodPost, path(args[0], "resume"), nil, nil, nil); err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/notify"
 )
 
@@ -16,7 +16,7 @@ func test(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "test WEBHOOK", Short: "Send a webhook a test event, once and at once",
 		Example: `  posthouse webhook test ops`,
-		RunE: e.AsWritten(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.AsWritten(func(ctx context.Context, c *client.Client, args []string) error {
 			t := new(notify.Tested)
 			if err := c.Do(ctx, http.MethodPost, path(args[0], "test"), nil, nil, t); err != nil {
 				return err

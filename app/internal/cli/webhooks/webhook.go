@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/notify/notifyfile"
 )
 
@@ -26,4 +26,4 @@ tried again, and nothing else waits for it.`,
 	}, list(e), test(e), replay(e), resume(e), check(e, kinds), secret(e))
 }
 
-func path(name, verb string) string { return rest.Path("api", "webhooks", name, verb) }
+func path(name, verb string) string { return client.Path("api", "webhooks", name, verb) }

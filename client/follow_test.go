@@ -1,4 +1,4 @@
-package rest
+package client
 
 import (
 	"context"
@@ -21,7 +21,10 @@ func TestFollowerGoesOn(t *testing.T) {
 		switch len(asked) {
 		case 1, 3:
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, ": hello\n\nevent: gate\nid: c%d\ndata: {}\n\nevent: chunk\ndata: {}\n\nevent: gate\nid: lost\n", len(asked))
+			fmt.Fprintf(w, "id: @1\n\n: hello\n\nevent: gate\nid: c%d\ndata: {\"kind\":\"gate\",\"cursor\":\"c%d\"}\n\nevent: custom\ndata: {\"kind\":\"custom\",\"custom\":{\"value\":\"1.50\"}}\n\nevent: gate\nid: lost\n", len(asked), len(asked))
+		case 4: // a stream that ends before its first event says from where on it followed
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "id: @2\n\n")
 		case 2:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		default:
@@ -29,13 +32,14 @@ func TestFollowerGoesOn(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	c, err := New(s.URL, "")
+	c, err := New(s.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer c.Close()
 	away := 0
-	f := &Follower{Client: c, Query: map[string][]string{"thread": {"t"}}, After: "now", Away: func() { away++ }}
-	if err := f.Begin(t.Context()); err != nil {
+	f, err := c.Follow(t.Context(), &EventQuery{Thread: "t", After: "now", Away: func() { away++ }})
+	if err != nil {
 		t.Fatal(err)
 	}
 	got := []string{}
@@ -44,15 +48,17 @@ func TestFollowerGoesOn(t *testing.T) {
 			got = append(got, fmt.Sprint(errors.Is(err, posthouse.ErrForbidden)))
 			break
 		}
-		got = append(got, ev.Name+" "+ev.ID)
+		got = append(got, ev.Kind+" "+ev.Cursor)
+		if ev.Custom != nil && string(ev.Custom.Value) != "1.50" {
+			t.Errorf("the value is %s", ev.Custom.Value)
+		}
 	}
-	if want := []string{"gate c1", "chunk c1", "gate c3", "chunk c3", "true"}; !slices.Equal(got, want) {
+	if want := []string{"gate c1", "custom ", "gate c3", "custom ", "true"}; !slices.Equal(got, want) {
 		t.Errorf("it follows %q, want %q", got, want)
 	}
-	if want := []string{"t after now", "t after c1", "t after c1", "t after c3"}; !slices.Equal(asked, want) || away != 2 {
-		t.Errorf("it asks %q, away %d times, want %q, 2 times", asked, away, want)
+	if want := []string{"t after now", "t after c1", "t after c1", "t after c3", "t after @2"}; !slices.Equal(asked, want) || away != 3 {
+		t.Errorf("it asks %q, away %d times, want %q, 3 times", asked, away, want)
 	}
-	c.HTTP.CloseIdleConnections()
 }
 
 // TestFollowerEnds with its context, and does not begin with what does not stream.
@@ -65,20 +71,23 @@ func TestFollowerEnds(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprint(w, "event: gate\nid: 1\ndata: {}\n\n")
+		fmt.Fprint(w, "event: gate\nid: 1\ndata: {\"kind\":\"gate\"}\n\n")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}))
 	defer s.Close()
-	c, err := New(s.URL, "")
+	c, err := New(s.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &Follower{Client: c}
-	if err := f.Begin(ctx); !errors.Is(err, posthouse.ErrUnsupported) {
+	defer c.Close()
+	if _, err := c.Follow(ctx, nil); !errors.Is(err, posthouse.ErrUnsupported) {
 		t.Errorf("what does not stream is %v", err)
 	}
-	f.After = "start"
+	f, err := c.Follow(ctx, &EventQuery{After: "start"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	n := 0
 	for _, err := range f.Events(ctx) {
 		n++
@@ -93,5 +102,4 @@ func TestFollowerEnds(t *testing.T) {
 	if n != 2 {
 		t.Errorf("it yields %d times", n)
 	}
-	c.HTTP.CloseIdleConnections()
 }

@@ -1,4 +1,4 @@
-package rest
+package client
 
 import (
 	"encoding/json"
@@ -14,11 +14,11 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-func client(t *testing.T, h http.HandlerFunc) *Client {
+func testClient(t *testing.T, h http.HandlerFunc) *Client {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	c, err := New(srv.URL, "secret")
+	c, err := New(srv.URL, &Options{Token: "secret", Retries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func client(t *testing.T, h http.HandlerFunc) *Client {
 }
 
 func TestDo(t *testing.T) {
-	c := client(t, func(w http.ResponseWriter, r *http.Request) {
+	c := testClient(t, func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("Authorization"); got != "Bearer secret" {
 			t.Errorf("Authorization %q", got)
 		}
@@ -52,11 +52,11 @@ func TestProblems(t *testing.T) {
 	}{
 		{409, `{"title":"decided","code":"decided","message":"the gate has its decision","decision":{"gate":"g","verdict":"approve","by":"bob"}}`, posthouse.ErrDecided, "the gate has its decision"},
 		{404, `{"title":"Not Found","detail":"there is no checkpoint \"x\""}`, posthouse.ErrNotFound, `there is no checkpoint "x"`},
-		{401, `{"title":"Unauthorized"}`, posthouse.ErrForbidden, "--token-file"},
+		{401, `{"title":"Unauthorized","detail":"a token is needed"}`, posthouse.ErrForbidden, "is needed"},
 		{502, `<html>bad gateway`, posthouse.ErrUnavailable, "is it a posthouse server?"},
 		{302, ``, posthouse.ErrInvalid, "302"},
 	} {
-		cl := client(t, func(w http.ResponseWriter, _ *http.Request) {
+		cl := testClient(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.body)
 		})
@@ -78,31 +78,31 @@ func TestNoAnswer(t *testing.T) {
 	}
 	base := "http://" + l.Addr().String()
 	l.Close()
-	c, err := New(base, "secret")
+	c, err := New(base, &Options{Token: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = c.Do(t.Context(), "GET", "/", nil, nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "posthouse dev") || strings.Contains(err.Error(), "secret") {
+	if err == nil || !strings.Contains(err.Error(), "is it running") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestTokenStaysHere(t *testing.T) {
 	for _, bad := range []string{"http://example.com", "ftp://localhost", "localhost:8095", "http://u:p@localhost", ""} {
-		if _, err := New(bad, "secret"); !errors.Is(err, posthouse.ErrInvalid) {
+		if _, err := New(bad, &Options{Token: "secret"}); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 	for _, good := range []string{"https://example.com", "http://localhost:1", "http://[::1]:8095/"} {
-		if _, err := New(good, "secret"); err != nil {
+		if _, err := New(good, &Options{Token: "secret"}); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
 }
 
 func TestStream(t *testing.T) {
-	c := client(t, func(w http.ResponseWriter, _ *http.Request) {
+	c := testClient(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, ": hello\n\nid: 1\nevent: text\ndata: {\"a\":\ndata: 1}\n\ndata:two\r\n\r\ndata: cut off")
 	})
@@ -117,7 +117,7 @@ func TestStream(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	plain := client(t, func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode("no") })
+	plain := testClient(t, func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode("no") })
 	for _, err := range plain.Stream(t.Context(), "POST", "/", nil, nil) {
 		if !errors.Is(err, posthouse.ErrUnsupported) {
 			t.Errorf("%v", err)
@@ -125,14 +125,20 @@ func TestStream(t *testing.T) {
 	}
 }
 
-func FuzzEvents(f *testing.F) {
+func FuzzMessages(f *testing.F) {
 	f.Add("id: 1\nevent: x\ndata: a\ndata: b\n\n: c\n\n")
 	f.Add("data\n\n0")
+	f.Add("id: 1\n\nid: 1\n\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		for ev, err := range events(strings.NewReader(s)) {
-			if err == nil && (ev == nil || ev.Data == nil) {
-				t.Errorf("%q gave an event without data", s)
+		last := ""
+		for m, err := range messages(strings.NewReader(s)) {
+			if err != nil {
+				return
 			}
+			if m == nil || m.Data == nil && m.ID == last {
+				t.Errorf("%q gave a message without data and without news", s)
+			}
+			last = m.ID
 		}
 	})
 }
@@ -141,17 +147,17 @@ func FuzzEvents(f *testing.F) {
 // cannot be a segment goes into a parameter.
 func TestAddressesOfNames(t *testing.T) {
 	for got, want := range map[string]string{
-		Thread("order-7", "log"):             "/api/threads/order-7/log",
-		Thread("user@example.com"):           "/api/threads/user@example.com",
-		Thread("tenant/42", "releases", "1"): "/api/threads/tenant%2F42/releases/1",
-		Thread("日本"):                         "/api/threads/%E6%97%A5%E6%9C%AC",
-		Thread("order#7?a%"):                 "/api/threads/order%237%3Fa%25",
-		Thread(".."):                         "/api/threads/-?thread=..",
-		Thread(".", "log"):                   "/api/threads/-/log?thread=.",
-		Thread("..", "signals", ".."):        "/api/threads/-/signals/-?signal=..&thread=..",
-		Thread("...", "signals", "a/b"):      "/api/threads/.../signals/a%2Fb",
-		Agent("a/b"):                         "/api/agents/a%2Fb",
-		Agent(".."):                          "/api/agents/-?agent=..",
+		ThreadPath("order-7", "log"):             "/api/threads/order-7/log",
+		ThreadPath("user@example.com"):           "/api/threads/user@example.com",
+		ThreadPath("tenant/42", "releases", "1"): "/api/threads/tenant%2F42/releases/1",
+		ThreadPath("日本"):                         "/api/threads/%E6%97%A5%E6%9C%AC",
+		ThreadPath("order#7?a%"):                 "/api/threads/order%237%3Fa%25",
+		ThreadPath(".."):                         "/api/threads/-?thread=..",
+		ThreadPath(".", "log"):                   "/api/threads/-/log?thread=.",
+		ThreadPath("..", "signals", ".."):        "/api/threads/-/signals/-?signal=..&thread=..",
+		ThreadPath("...", "signals", "a/b"):      "/api/threads/.../signals/a%2Fb",
+		AgentPath("a/b"):                         "/api/agents/a%2Fb",
+		AgentPath(".."):                          "/api/agents/-?agent=..",
 	} {
 		if got != want {
 			t.Errorf("the address is %s, want %s", got, want)

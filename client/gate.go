@@ -1,0 +1,101 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Gate is a question as the inbox shows it.
+type Gate struct {
+	posthouse.Gate
+	Intent        string         `json:"intent"`                  // what is asked, in one line
+	Binding       []BindingField `json:"binding"`                 // what a decision is about
+	State         string         `json:"state"`                   // open, decided, expired or withdrawn
+	May           []string       `json:"may"`                     // what the caller may do: verdicts, delegate, ask-again
+	Barred        string         `json:"barred,omitempty"`        // why the caller may not give the others
+	SubstituteFor string         `json:"substituteFor,omitempty"` // in whose place the caller may decide
+	SnoozedUntil  time.Time      `json:"snoozedUntil,omitzero"`   // the caller put it off until then
+	Before        Document       `json:"before,omitempty"`        // what the gate showed that this one supersedes, as JSON
+	Error         Document       `json:"error,omitempty"`         // why it cannot be read, as JSON
+}
+
+// A BindingField is a member of what is shown, with its value as on record.
+type BindingField struct {
+	Name  string          `json:"name"`
+	Label string          `json:"label"`
+	Value json.RawMessage `json:"value"`
+}
+
+// A GateQuery says which gates to list. Nil is the zero value: all that wait, the newest first.
+type GateQuery struct {
+	State    string // open, decided, expired or withdrawn; "" is open
+	Thread   string // of this thread
+	Question string // of this name
+	Program  string // asked by this program
+	Assignee string // that this person may decide; me is the token's owner
+	Decider  string // that this person decided; me is the token's owner
+	Order    string // of open gates: desc, asc or deadline
+	Limit    int    // how many; 0 is all
+}
+
+// Gates yields gates: the inbox, unless the query says otherwise.
+func (c *Client) Gates(ctx context.Context, q *GateQuery) iter.Seq2[*Gate, error] {
+	if q == nil {
+		q = new(GateQuery)
+	}
+	return exactList[*Gate](ctx, c, "/api/gates", given(
+		"state", q.State, "thread", q.Thread, "question", q.Question, "program", q.Program, "assignee", q.Assignee, "decider", q.Decider, "order", q.Order), q.Limit)
+}
+
+// Gate returns a gate, with its decision once it has one. [posthouse.ErrNotFound].
+func (c *Client) Gate(ctx context.Context, id posthouse.ID) (*Gate, error) {
+	g := new(Gate)
+	return g, c.ask(ctx, http.MethodGet, gatePath(id), nil, nil, g)
+}
+
+func gatePath(id posthouse.ID, below ...string) string {
+	return "/api/gates" + Path(append([]string{string(id)}, below...)...)
+}
+
+// A Decided is what a decision led to.
+type Decided struct {
+	Checkpoint                     // that it led to; without an id where a vote is not enough yet, or the work takes longer than the server waits
+	Vote       *posthouse.Decision `json:"vote,omitempty"`     // on a gate that asks several people
+	Missing    int                 `json:"missing,omitempty"`  // how many approvals it still needs
+	Gates      []posthouse.ID      `json:"gates,omitempty"`    // of the checkpoint, that still wait for people
+	Location   string              `json:"location,omitempty"` // where the outcome will show
+}
+
+// Decide gives the answer to a gate, by its verdict, and waits until the thread rests again. By is the
+// token's owner unless given. Shown, unless zero, is the hash of the gate that was looked at: with it
+// the answer counts for that content only. [posthouse.ErrDecided] has the decision that came first.
+func (c *Client) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Decision) (*Decided, error) {
+	body := map[string]any{}
+	for name, value := range map[string]string{"by": d.By, "reason": d.Reason, "value": string(d.Value)} {
+		if value != "" {
+			body[name] = value
+		}
+	}
+	if !d.Shown.IsZero() {
+		body["shown"] = d.Shown
+	}
+	out := new(Decided)
+	return out, c.ask(ctx, http.MethodPost, gatePath(gate, string(d.Verdict)), nil, body, out)
+}
+
+// Delegate hands the right to decide a gate to another person.
+func (c *Client) Delegate(ctx context.Context, gate posthouse.ID, to, reason string) (*posthouse.Gate, error) {
+	g := new(posthouse.Gate)
+	return g, c.ask(ctx, http.MethodPost, gatePath(gate, "delegate"), nil, members("to", to, "reason", reason), g)
+}
+
+// AskAgain asks a question again that got no answer in time, and returns the new gate.
+func (c *Client) AskAgain(ctx context.Context, gate posthouse.ID) (*posthouse.Gate, error) {
+	g := new(posthouse.Gate)
+	return g, c.ask(ctx, http.MethodPost, gatePath(gate, "ask-again"), nil, nil, g)
+}

@@ -1,0 +1,104 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"os"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/task"
+)
+
+// A refund is the state of the graph that the server of the tests runs.
+type refund struct {
+	Account int64  `json:"account"`
+	Paid    string `json:"paid,omitempty"`
+}
+
+// serve runs a server in this process with a graph that asks before it pays, and returns clients of
+// who begins runs and of who decides. stop ends all.
+func serve() (alice, bob *client.Client, stop func() error, err error) {
+	dir, err := os.MkdirTemp("", "posthouse")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	key, err := sign.Generate()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	l, err := ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator(), Signer: key})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	g := graph.New[refund]("refund")
+	g.Node("ask", func(ctx context.Context, s *refund) error {
+		step.Token(ctx, "thinking")
+		_, err := gate.Ask[bool](ctx, gate.Question{Name: "pay", Text: "Pay it back?", Show: map[string]any{"account": s.Account}})
+		return err
+	})
+	g.Node("pay", func(_ context.Context, s *refund) error { s.Paid = "yes"; return nil })
+	g.Edge(graph.Start, "ask")
+	g.Edge("ask", "pay")
+	g.Edge("pay", graph.End)
+	app, err := g.Compile(l, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ts, err := tokens.Open(dir, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	secret, err := ts.Create("alice", tokens.Operator, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	other, err := ts.Create("bob", tokens.Approver, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var s *server.Server
+	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{app}, Emitted: func(e *runner.Emission) {
+		s.Chunk(task.Chunk{Thread: e.Thread, Step: e.Step, Text: e.Text})
+	}})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, err = server.New(server.Options{
+		Ledger: l, Tokens: ts, Runner: r, Programs: []server.Program{{Info: *app.Describe(), Starter: app}},
+		PublicKeys: func() (*sign.Ring, error) { return sign.NewRing(key.Public()) },
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	web := httptest.NewServer(s)
+	alice, err = client.New(web.URL, &client.Options{Token: secret})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	bob, err = client.New(web.URL, &client.Options{Token: other})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	return alice, bob, func() error {
+		alice.Close()
+		bob.Close()
+		cancel()
+		err := errors.Join(<-ended, s.Close(context.Background()))
+		web.Close()
+		return errors.Join(err, l.Close(), os.RemoveAll(dir))
+	}, nil
+}
