@@ -58,11 +58,13 @@ func (l *Loop) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	l.work, err = os.MkdirTemp("", "posthouse-dev-")
+	removeLeft(os.TempDir())
+	work, err := newWorkspace(os.TempDir())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.stop(), os.RemoveAll(l.work)) }()
+	l.work = work.dir
+	defer func() { err = errors.Join(err, l.stop(), work.remove()) }()
 	for {
 		seen := l.look(ctx)
 		if err := l.renew(ctx); err != nil {
