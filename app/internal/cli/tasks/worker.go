@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/httptask"
 	"github.com/posthouse/posthouse/worker"
@@ -99,7 +100,23 @@ func work(ctx context.Context, e *env.Env, f *workerFlags) error {
 	if err := e.Answer(ready, func() { e.Line("handling %s of %s", strings.Join(names, ", "), at) }); err != nil {
 		return err
 	}
-	return w.Run(ctx)
+	return ourHint(e, w.Run(ctx))
+}
+
+// ourHint says of a token that the server refuses what helps on this command line. The server's hint is
+// for whoever sends requests by hand.
+func ourHint(e *env.Env, err error) error {
+	refused, ok := errors.AsType[*posthouse.Error](err)
+	if !ok || refused.Code != problem.CodeUnauthenticated {
+		return err
+	}
+	token, other := e.Token()
+	if other != nil {
+		return err
+	}
+	said := *refused
+	said.Hint = e.Refused(token)
+	return &said
 }
 
 // connect returns the engine that the worker talks to, and where it is. It is nil if ctx ends
