@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/cli/settings"
+	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
 )
 
@@ -13,7 +14,7 @@ import (
 func (s *serving) banner(h *host.Host) {
 	e := s.env
 	lines := map[string]string{
-		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs", "store": h.StoreURL, "token": h.TokenFile,
+		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs/api", "store": h.StoreURL, "token": h.TokenFile,
 		"pid": strconv.Itoa(os.Getpid()),
 	}
 	from := settings.Of(s.flags.Lookup("store"))
@@ -22,6 +23,10 @@ func (s *serving) banner(h *host.Host) {
 	}
 	if h.Link != nil {
 		lines["nats"] = h.Link.Address()
+	}
+	login := s.loginLink(h)
+	if login != "" {
+		lines["login"] = login
 	}
 	next := e.Named(nextCommand(e, h))
 	if p := h.Ledger.EncryptionStatus(); p.EncryptsAtRest {
@@ -39,7 +44,11 @@ func (s *serving) banner(h *host.Host) {
 	if store == "memory:" {
 		store += " (gone when this process ends)"
 	}
-	fields := []string{"API", lines["api"], "Page", lines["page"], "Docs", lines["docs"], "Store", store}
+	fields := []string{"API", lines["api"], "Page", lines["page"]}
+	if login != "" {
+		fields = append(fields, "Log in", login+" (once, within 10 minutes)")
+	}
+	fields = append(fields, "Docs", lines["docs"], "Store", store)
 	if at := lines["nats"]; at != "" {
 		fields = append(fields, "NATS", at)
 	}
@@ -53,6 +62,22 @@ func (s *serving) banner(h *host.Host) {
 	}
 	e.Fields(append(fields, "Token file", token, "PID", lines["pid"])...)
 	e.Line("\nnext: %s", next)
+}
+
+// loginLink returns a link that logs a browser in, for dev; "" where its token is not there any more.
+func (s *serving) loginLink(h *host.Host) string {
+	if !s.dev || h.TokenGone {
+		return ""
+	}
+	secret, err := datadir.ReadToken(h.TokenFile)
+	if err != nil {
+		return ""
+	}
+	path, err := h.Server.LoginLink(secret)
+	if err != nil {
+		return ""
+	}
+	return h.URL + path
 }
 
 // nextCommand is what to type in another terminal. It names what differs from the

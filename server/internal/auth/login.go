@@ -14,6 +14,11 @@ func (a *Authenticator) Login(w http.ResponseWriter, r *http.Request, tok tokens
 	http.SetCookie(w, a.logins.Cookie(r, value))
 }
 
+// Token returns the token of a secret. ok is false for one that is not known, or has expired.
+func (a *Authenticator) Token(secret string) (tok tokens.Token, ok bool, err error) {
+	return a.tokens.Authenticate(secret)
+}
+
 // Logout logs a browser out: the answer takes its cookie away.
 func (a *Authenticator) Logout(w http.ResponseWriter, r *http.Request) {
 	if c, err := r.Cookie(api.SessionCookie); err == nil {
