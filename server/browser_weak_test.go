@@ -23,9 +23,9 @@ func TestPagesSayWhatIsWeak(t *testing.T) {
 	running := chromium(t)
 	const docs = `document.querySelector("main > #weak:first-child")`
 	const app = `[...document.querySelectorAll("main [role=alert]")].find((e) => e.textContent.includes("may lose"))`
-	for _, path := range []string{"", "/gates/" + string(g.ID), "/docs"} {
+	for _, path := range []string{"", "/gates/" + string(g.ID), "/docs/api"} {
 		banner := docs
-		if path != "/docs" {
+		if path != "/docs/api" {
 			banner = "(" + app + " ?? null)"
 		}
 		now.Add(2) // what was found is remembered for a second
@@ -37,7 +37,7 @@ func TestPagesSayWhatIsWeak(t *testing.T) {
 		if role := b.text(banner + `.getAttribute("role") + " " + getComputedStyle(` + banner + `).display`); role != "alert block" {
 			t.Errorf("%q: it is %s", path, role)
 		}
-		if path == "/docs" {
+		if path == "/docs/api" {
 			weak.Store(&[]string{})
 			now.Add(2)
 			b.do(`document.dispatchEvent(new Event("visibilitychange"))`)

@@ -10,7 +10,7 @@
 //
 // The API is resources: checkpoints, gates, threads, tasks and others. The file
 // resources.go lists them with their paths; each is a type with its routes and
-// its handlers. Their routes together (/openapi.json on the wire, /docs in a
+// its handlers. Their routes together (/openapi.json on the wire, /docs/api in a
 // browser) are the whole surface. The mux, the roles, the parameter checks and
 // the documentation are made from them, so all say the same.
 //

@@ -148,7 +148,7 @@ func New(o Options) (*Server, error) {
 	if o.SignIn != nil {
 		s.auth.SignedIn, s.auth.Provider = o.SignIn.Key(), o.SignIn.Name()
 	}
-	s.pages, err = page.New(s.auth)
+	s.pages, err = page.New(s.auth, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +161,6 @@ func New(o Options) (*Server, error) {
 	examples.Add(s.routes)
 	s.about.openapi, err = api.OpenAPI(s.routes, binary.Version)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.pages.Describe(s.routes); err != nil {
 		return nil, err
 	}
 	s.router = &router{
@@ -217,6 +214,21 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 		DisableGeneralOptionsHandler: true, // OPTIONS * is screened like the rest
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
+}
+
+// LoginLink returns the path of a link that logs a browser in as the token with a secret: once, within
+// ten minutes. Its code is in the fragment, which browsers send in no address. [posthouse.ErrForbidden] for
+// a secret that is not that of a token.
+func (s *Server) LoginLink(secret string) (path string, err error) {
+	token, ok, err := s.auth.Token(secret)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "", &posthouse.Error{Code: posthouse.CodeForbidden, Message: "no token has this secret", Hint: "make one: posthouse token create"}
+	}
+	code, err := s.pages.Code(token)
+	return "/login#code=" + code, err
 }
 
 // Chunk sends what a handler streams to the clients that follow its thread now. It does not

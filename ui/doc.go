@@ -6,12 +6,15 @@
 // the binary needs no Node. Beside it are pages that work on their own:
 //
 //	login.html  a template: the form that takes an access token
+//	code.js     has it take the code of a link
 //	decide.html one gate, for who has a link with an approval token in its fragment
 //	decide.js   fills it from /api/gates/{id}/by-token, and decides
 //	hidden.js   marks characters that people do not see
 //	json.js     reads and writes JSON without changing a number
-//	docs.html   a template: the HTTP API for people
-//	weak.js     says above docs.html what the store may lose, from /readyz
+//	api.html    the HTTP API for people
+//	api.js      fills it from /openapi.json, and tries paths
+//	api.css     its style
+//	weak.js     says above api.html what the store may lose, from /readyz
 //	style.css   for these
 //	icon.svg    the tab's
 //

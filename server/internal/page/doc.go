@@ -1,9 +1,8 @@
 // Package page has the routes of browsers: the inbox page, the page of a gate and their files,
 // logging in and out, and the page that describes all routes.
 //
-//	p, err := page.New(auth)
+//	p, err := page.New(auth, time.Now)
 //	routes := append(others, p.Routes()...)
-//	err = p.Describe(routes) // makes /docs
 //
 // The policy of the answers lets a page load what this server serves, and nothing else.
 package page

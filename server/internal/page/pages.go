@@ -7,12 +7,9 @@ import (
 	"html/template"
 	"net/http"
 	"path"
-	"reflect"
-	"strings"
+	"time"
 
-	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/ui"
 )
@@ -21,18 +18,20 @@ import (
 // script or style, no frame around it and no form that goes elsewhere.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// Pages holds the embedded files; docs.html is made of its template.
+// Pages holds the embedded files.
 type Pages struct {
 	auth      *auth.Authenticator
 	files     map[string][]byte
 	tags      map[string]string // ETags
 	assets    map[string]assetFile
 	loginForm *template.Template
+	codes     codes
+	now       func() time.Time
 }
 
-// New reads the embedded files. [Pages.Describe] completes them.
-func New(a *auth.Authenticator) (*Pages, error) {
-	p := &Pages{auth: a, files: map[string][]byte{}, tags: map[string]string{}}
+// New reads the embedded files.
+func New(a *auth.Authenticator, now func() time.Time) (*Pages, error) {
+	p := &Pages{auth: a, now: now, files: map[string][]byte{}, tags: map[string]string{}}
 	entries, err := ui.Files.ReadDir(".")
 	if err != nil {
 		return nil, err
@@ -51,74 +50,9 @@ func New(a *auth.Authenticator) (*Pages, error) {
 	return p, p.readSite()
 }
 
-// Describe makes the page that describes the routes for people. It is called once, before
-// anything is served.
-func (p *Pages) Describe(routes []*api.Route) error {
-	return p.fill("docs.html", docRows(routes))
-}
-
-// fill makes a page of the template that its file is.
-func (p *Pages) fill(name string, data any) error {
-	t, err := template.New(name).Parse(string(p.files[name]))
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, data); err != nil {
-		return err
-	}
-	p.add(name, b.Bytes())
-	return nil
-}
-
 func (p *Pages) add(name string, data []byte) {
 	sum := sha256.Sum256(data)
 	p.files[name], p.tags[name] = data, `"`+hex.EncodeToString(sum[:8])+`"`
-}
-
-// A docRow is a route as the documentation page shows it.
-type docRow struct {
-	Method, Path, Summary, Notes, Role string
-	Params                             []docField
-	Body                               []docField
-	Answers                            []docField
-}
-
-type docField struct{ Name, Help string }
-
-func docRows(routes []*api.Route) (rows []docRow) {
-	for _, r := range routes {
-		if r.Style == api.Asset {
-			continue
-		}
-		row := docRow{Method: r.Method, Path: strings.TrimSuffix(r.Path, "{$}"), Summary: r.Summary, Notes: r.Notes, Role: string(r.Role)}
-		if r.Approval {
-			row.Role = "approval token"
-		}
-		if r.Signed {
-			row.Role = "signature"
-		}
-		for _, p := range r.Query {
-			help := p.Help
-			if len(p.Values) > 0 {
-				help += "; one of " + strings.Join(p.Values, ", ")
-			}
-			if p.Def != "" {
-				help += "; default " + p.Def
-			}
-			row.Params = append(row.Params, docField{p.Name, help})
-		}
-		if r.Body != nil {
-			for _, f := range strict.Fields(reflect.TypeOf(r.Body)) {
-				row.Body = append(row.Body, docField{f.Name, f.Help})
-			}
-		}
-		for _, a := range r.Answers {
-			row.Answers = append(row.Answers, docField{api.StatusWord(a.Status), a.Help})
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }
 
 func pageHeaders(w http.ResponseWriter, contentType string) {

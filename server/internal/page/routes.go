@@ -26,7 +26,11 @@ func (p *Pages) Routes() []*api.Route {
 			Method: http.MethodGet, Path: "/decide/{id}", Style: api.Page, Summary: "The page of a link that carries the right to decide", Handle: p.serve("decide.html"), Answers: html,
 			Notes: "The approval token is in the address's fragment, which browsers send nowhere. Opening the page decides nothing.",
 		},
-		{Method: http.MethodGet, Path: "/docs", Style: api.Page, Summary: "This description, for people", Handle: p.serve("docs.html"), Answers: html},
+		{Method: http.MethodGet, Path: "/docs/api", Style: api.Page, Summary: "This description, for people, with a form to try each path", Handle: p.serve("api.html"), Answers: html},
+		{
+			Method: http.MethodGet, Path: "/docs", Style: api.Page, Summary: "The documentation", Handle: leadTo("/docs/api"),
+			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "to the description of the API", Body: nil, Media: ""}},
+		},
 		{Method: http.MethodGet, Path: "/login", Style: api.Page, Summary: "The login page", Handle: p.getLogin, Query: []api.Param{nextParam}, Answers: html},
 		{
 			Method: http.MethodPost, Path: "/login", Style: api.Page, Form: true, Summary: "Log in with an access token", Handle: p.postLogin,
@@ -50,6 +54,9 @@ func (p *Pages) fileRoutes() (rs []*api.Route) {
 	}{
 		{"/login/style.css", "style.css", "The pages' style", "CSS", "text/css"},
 		{"/login/icon.svg", "icon.svg", "The pages' icon", "SVG", "image/svg+xml"},
+		{"/login/code.js", "code.js", "How the login page takes the code of a link", "JavaScript", "text/javascript"},
+		{"/docs/api.css", "api.css", "The style of the page of the API", "CSS", "text/css"},
+		{"/docs/api.js", "api.js", "The script of the page of the API", "JavaScript", "text/javascript"},
 		{"/hidden.js", "hidden.js", "How the pages mark characters that people do not see", "JavaScript", "text/javascript"},
 		{"/json.js", "json.js", "How that page reads JSON", "JavaScript", "text/javascript"},
 		{"/weak.js", "weak.js", "How that page says what the store may lose", "JavaScript", "text/javascript"},
@@ -72,6 +79,15 @@ func (p *Pages) serve(name string) api.Handler {
 	}
 }
 
+// leadTo answers with where else to look.
+func leadTo(path string) api.Handler {
+	return func(w http.ResponseWriter, _ *api.Request) error {
+		w.Header().Set("Location", path)
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
+	}
+}
+
 func (p *Pages) getLogin(w http.ResponseWriter, r *api.Request) error {
 	p.Login(w, http.StatusOK, Form{Next: r.Query["next"]})
 	return nil
@@ -87,7 +103,20 @@ func (p *Pages) postLogin(w http.ResponseWriter, r *api.Request) error {
 		}
 		return posthouse.Invalid("body", "is not a form")
 	}
-	tok, ok, err := p.auth.AuthenticateSecret(w, r.Request, strings.TrimSpace(r.PostForm.Get("token")))
+	secret := strings.TrimSpace(r.PostForm.Get("token"))
+	if tok, ok := p.useCode(secret); ok {
+		if err := p.auth.CheckUse(tok); err != nil {
+			p.Login(w, http.StatusUnauthorized, Form{Wrong: "The token that the link stands for is not valid any more.", Next: r.PostForm.Get("next")})
+			return nil
+		}
+		api.NoteActor(w, tok.Name)
+		return p.loggedIn(w, r, tok)
+	}
+	if strings.HasPrefix(secret, codeMark) {
+		p.Login(w, http.StatusUnauthorized, Form{Wrong: "That link was used already, or is older than ten minutes. Start posthouse dev again for another, or log in with a token.", Next: r.PostForm.Get("next")})
+		return nil
+	}
+	tok, ok, err := p.auth.AuthenticateSecret(w, r.Request, secret)
 	if err != nil {
 		return err
 	}
@@ -99,6 +128,11 @@ func (p *Pages) postLogin(w http.ResponseWriter, r *api.Request) error {
 		p.Login(w, http.StatusUnauthorized, Form{Wrong: wrong, Next: r.PostForm.Get("next")})
 		return nil
 	}
+	return p.loggedIn(w, r, tok)
+}
+
+// loggedIn logs a browser in and leads on.
+func (p *Pages) loggedIn(w http.ResponseWriter, r *api.Request, tok tokens.Token) error {
 	p.auth.Login(w, r.Request, tok)
 	w.Header().Set("Location", Next(r.PostForm.Get("next")))
 	w.WriteHeader(http.StatusSeeOther)
