@@ -37,7 +37,12 @@ func TestRequestsForChannels(t *testing.T) {
 		if signature != "" {
 			r.Header.Set("X-Signature", signature)
 		}
-		return cs.Routes()[0].Handle(httptest.NewRecorder(), &api.Request{Request: r})
+		route := cs.Routes()[0]
+		in := &api.Request{Request: r, Route: route}
+		if err := in.CheckPath(); err != nil {
+			return err
+		}
+		return route.Handle(httptest.NewRecorder(), in)
 	}
 	a := new(answers)
 	var first string
