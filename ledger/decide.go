@@ -66,7 +66,7 @@ func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 }
 
 func checkDecision(c *commit.Committer, d *posthouse.Decision) error {
-	d.Requesters, d.Signal, d.Successor, d.BeganAt, d.Notes = nil, 0, "", time.Time{}, nil // the Ledger sets them
+	d.Requesters, d.Signal, d.Successor, d.BeganAt, d.Notes, d.Unknown = nil, 0, "", time.Time{}, nil, false // the Ledger sets them
 	if withdraws := d.By == posthouse.RuntimeActor && d.Verdict == posthouse.Cancel; !withdraws {
 		if err := posthouse.CheckDecider("by", d.By); err != nil {
 			return err

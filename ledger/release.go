@@ -14,6 +14,9 @@ type ReleaseOptions struct {
 	Reason string   // at most 4,000 bytes
 	Failed bool     // recorded only: the work failed
 	Claim  *Claim   // the caller's own hold on the thread, which the release ends
+
+	// DryRun checks all that a release checks, and writes nothing: what is returned has no Hash.
+	DryRun bool
 }
 
 // Release closes a thread's current generation as a version, numbered as the
@@ -31,8 +34,8 @@ func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) 
 		o = &ReleaseOptions{}
 	}
 	r, left, err := commit.Release(ctx, l.core, o.Claim.held(), thread, o.closing())
-	if err != nil {
-		return nil, err
+	if err != nil || o.DryRun {
+		return r, err
 	}
 	return r, commit.CancelOrphans(ctx, l.core, thread, left, o.By)
 }
@@ -41,5 +44,5 @@ func (o *ReleaseOptions) closing() *commit.Closing {
 	if o == nil {
 		return nil
 	}
-	return &commit.Closing{Tags: o.Tags, By: o.By, Reason: o.Reason, Failed: o.Failed}
+	return &commit.Closing{Tags: o.Tags, By: o.By, Reason: o.Reason, Failed: o.Failed, DryRun: o.DryRun}
 }

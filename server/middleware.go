@@ -30,7 +30,8 @@ type middleware struct {
 	log     *slog.Logger
 	wall    func() time.Time
 	metrics *metrics.Metrics
-	tracer  trace.Tracer // may be nil
+	tracer  trace.Tracer             // may be nil
+	knows   func(*http.Request) bool // whether a request is from somebody who may say which trace it belongs to
 }
 
 // wrap returns a handler that screens and logs each request before next answers it.
@@ -164,11 +165,12 @@ func (m *middleware) count(w *api.Recorder, r *http.Request, took time.Duration)
 }
 
 // trace returns the request within its trace, the trace's id, and a function to call when it was
-// answered. The trace is the client's, or a new one.
+// answered. The trace is that of a client with a valid token, or a new one: a stranger decides neither
+// what is sampled nor to which trace it belongs.
 func (m *middleware) trace(r *http.Request) (_ *http.Request, id string, answered func(*api.Recorder)) {
 	sent := r.Header.Get(traceid.Header)
 	c, ok := traceid.Parse(sent)
-	if !ok {
+	if !ok || !m.knows(r) {
 		c, sent = traceid.New(), ""
 	}
 	if m.tracer == nil || isProbe(r) {

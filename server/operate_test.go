@@ -87,6 +87,11 @@ func TestTraceIDs(t *testing.T) {
 	if !strings.Contains(h.log.String(), `"trace_id":"`+trace+`"`) {
 		t.Errorf("the log has no trace: %s", h.log)
 	}
+	stranger := ours
+	stranger.as = "-"
+	if p := h.send(stranger).refused(problem.CodeUnauthenticated); p.TraceID == trace || p.TraceID == "" {
+		t.Errorf("a stranger's request belongs to the trace %q", p.TraceID)
+	}
 	seen := map[string]bool{trace: true}
 	for _, sent := range []string{"", "00-" + trace + "-00f067aa0ba902b7", "00-" + strings.ToUpper(trace) + "-00f067aa0ba902b7-01", strings.Repeat("x", 5000)} {
 		id := h.send(ask{method: "GET", path: "/healthz", header: []string{"Traceparent: " + sent}}).header.Get(problem.TraceIDHeader)

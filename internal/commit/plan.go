@@ -83,7 +83,7 @@ func (p *Plan) Validate() error {
 	if len(p.Gates) > 0 && (p.Checkpoint == nil || p.Checkpoint.Status != posthouse.StatusWaiting) {
 		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	if 2*(len(p.Gates)+len(p.Decided))+2*len(p.Steps)+len(p.ConsumedSignals)+len(p.Open.Keep)+len(p.Open.Withdraw) > posthouse.MaxRecords-8 {
+	if p.records() > posthouse.MaxRecords-8 {
 		return posthouse.Invalid("draft", "holds more than %d records", posthouse.MaxRecords-8)
 	}
 	if p.Release != nil {
@@ -113,6 +113,17 @@ func (p *Plan) Validate() error {
 		return validateChange(p.Checkpoint)
 	}
 	return nil
+}
+
+// records returns how many records the plan takes at most, without a few that each commit may have.
+func (p *Plan) records() int {
+	n := 2*(len(p.Gates)+len(p.Decided)) + len(p.Steps) + len(p.ConsumedSignals) + len(p.Open.Keep) + len(p.Open.Withdraw)
+	for i := range p.Steps {
+		if len(p.Steps[i].Story.Notes) > 0 {
+			n++ // they are a record of their own
+		}
+	}
+	return n
 }
 
 // TrySchemas has the validator look at the schemas of gates that the plan opens. A schema is code

@@ -18,6 +18,7 @@ type Closing struct {
 	By     string
 	Reason string
 	Failed bool
+	DryRun bool // check, and write nothing
 }
 
 const maxTags = 16
@@ -60,12 +61,18 @@ func Release(ctx context.Context, c *Committer, claim *core.Claim, thread string
 			return err
 		}
 		done, err = closeGeneration(tx, o)
+		if err == nil && o.DryRun {
+			return core.ErrNothing
+		}
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	r = done.release
+	if o.DryRun {
+		return r, nil, nil
+	}
 	r.Hash = t.Info.Tail.Hash
 	c.FreeClaim(t)
 	c.Observe.Released(r, done.coordination)

@@ -78,6 +78,12 @@ func (a *Authenticator) AuthenticateSecret(w http.ResponseWriter, r *http.Reques
 	return tok, true, nil
 }
 
+// Knows reports whether a request has a valid token, or a login. It does not count as a use.
+func (a *Authenticator) Knows(r *http.Request) bool {
+	_, ok, err := a.identify(&api.Request{Request: r})
+	return ok && err == nil
+}
+
 // identify finds the token of a request. One that has expired is returned with ok
 // false.
 func (a *Authenticator) identify(r *api.Request) (tok tokens.Token, ok bool, err error) {

@@ -2,12 +2,14 @@ package bulk
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -19,12 +21,16 @@ type Resumer interface {
 
 // A Bulk is the resources. Make it with [New].
 type Bulk struct {
-	ledger *ledger.Ledger
-	runner Resumer // nil: this server runs no programs
+	ledger  *ledger.Ledger
+	runner  Resumer // nil: this server runs no programs
+	timeout *limit.AnswerTimeout
 }
 
-// New returns the resources of a Ledger; runner may be nil.
-func New(l *ledger.Ledger, runner Resumer) *Bulk { return &Bulk{l, runner} }
+// New returns the resources of a Ledger; runner may be nil. A request that takes longer than timeout
+// is answered with the threads that it came to.
+func New(l *ledger.Ledger, runner Resumer, timeout *limit.AnswerTimeout) *Bulk {
+	return &Bulk{l, runner, timeout}
+}
 
 const (
 	defaultLimit = 100
@@ -34,7 +40,9 @@ const (
 // Routes are the lines of the table.
 func (b *Bulk) Routes() []*api.Route {
 	const notes = " Of all threads that the filter names, in the order of their names, at most limit in one request: send again with next as after until there is no next. " +
-		"With dryRun nothing is done, and the report says what would be. A failure about one thread is in the report and stops no other."
+		"With dryRun nothing is done, and the report says what would be, after the same checks. A failure about one thread is in the report and stops no other. " +
+		"Each thread is looked at once more before something is done to it: one that the filter does not name any more is left alone. " +
+		"A request that takes longer than an answer may ends with the threads that it came to, and next."
 	answer := []api.Answer{{Status: http.StatusOK, Help: "what became of each thread", Body: Report{}}}
 	return []*api.Route{
 		{
@@ -75,52 +83,63 @@ type Report struct {
 // An Item is one thread.
 type Item struct {
 	Thread   string           `json:"thread" doc:"its name"`
-	Status   posthouse.Status `json:"status" doc:"before"`
+	Status   posthouse.Status `json:"status" doc:"when it was looked at, before anything was done"`
 	Branches []string         `json:"branches" doc:"the branches that something was done to, or would be; empty: there was nothing to do"`
 	Problem  *problem.Details `json:"problem,omitempty" doc:"what failed, after what was done to the branches before it"`
 }
 
 // An action does something to one branch, or to a thread as a whole.
 type action struct {
-	branches func(*posthouse.ThreadInfo) []string
-	do       func(ctx context.Context, thread, branch string) error
+	branches func(*posthouse.ThreadInfo) []posthouse.BranchHead
+	do       func(ctx context.Context, thread string, branch *posthouse.BranchHead, dry bool) error
 }
 
 func (b *Bulk) resume(r *api.Request, q *request) (*Report, error) {
 	if b.runner == nil {
 		return nil, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this server runs no programs", Hint: "ask one that has the programs"}
 	}
-	return b.run(r, q, action{with(posthouse.StatusInterrupted, posthouse.StatusFailed), b.runner.Resume})
+	return b.run(r, q, action{with(posthouse.StatusInterrupted, posthouse.StatusFailed), func(ctx context.Context, thread string, branch *posthouse.BranchHead, dry bool) error {
+		if dry {
+			return nil
+		}
+		return b.runner.Resume(ctx, thread, branch.Branch)
+	}})
 }
 
 func (b *Bulk) cancel(r *api.Request, q *request) (*Report, error) {
 	open := with(posthouse.StatusRunning, posthouse.StatusWaiting, posthouse.StatusReady, posthouse.StatusInterrupted, posthouse.StatusFailed)
-	return b.run(r, q, action{open, func(ctx context.Context, thread, branch string) error {
-		_, err := b.ledger.Cancel(ctx, thread, &ledger.CancelOptions{Branch: branch, By: r.Actor.Name, Reason: q.Reason})
+	return b.run(r, q, action{open, func(ctx context.Context, thread string, branch *posthouse.BranchHead, dry bool) error {
+		if dry {
+			return nil
+		}
+		o := &ledger.CancelOptions{Branch: branch.Branch, Head: branch.Head, By: r.Actor.Name, Reason: q.Reason}
+		if branch.Status == posthouse.StatusRunning {
+			o.Head = "" // it moves by itself
+		}
+		_, err := b.ledger.Cancel(ctx, thread, o)
 		return err
 	}})
 }
 
 func (b *Bulk) release(r *api.Request, q *request) (*Report, error) {
-	all := func(t *posthouse.ThreadInfo) []string {
+	all := func(t *posthouse.ThreadInfo) []posthouse.BranchHead {
 		if len(t.Branches) == 0 {
-			return []string{}
+			return nil
 		}
-		return []string{posthouse.MainBranch}
+		return []posthouse.BranchHead{{Branch: posthouse.MainBranch}}
 	}
-	return b.run(r, q, action{all, func(ctx context.Context, thread, _ string) error {
-		_, err := b.ledger.Release(ctx, thread, &ledger.ReleaseOptions{By: r.Actor.Name, Reason: q.Reason})
+	return b.run(r, q, action{all, func(ctx context.Context, thread string, _ *posthouse.BranchHead, dry bool) error {
+		_, err := b.ledger.Release(ctx, thread, &ledger.ReleaseOptions{By: r.Actor.Name, Reason: q.Reason, DryRun: dry})
 		return err
 	}})
 }
 
 // with returns the branches of a thread with one of these statuses.
-func with(statuses ...posthouse.Status) func(*posthouse.ThreadInfo) []string {
-	return func(t *posthouse.ThreadInfo) []string {
-		found := []string{}
+func with(statuses ...posthouse.Status) func(*posthouse.ThreadInfo) []posthouse.BranchHead {
+	return func(t *posthouse.ThreadInfo) (found []posthouse.BranchHead) {
 		for i := range t.Branches {
 			if slices.Contains(statuses, t.Branches[i].Status) {
-				found = append(found, t.Branches[i].Branch)
+				found = append(found, t.Branches[i])
 			}
 		}
 		return found
@@ -152,9 +171,12 @@ func (b *Bulk) run(r *api.Request, q *request, a action) (*Report, error) {
 		return nil, err
 	}
 	report := &Report{DryRun: q.DryRun, Items: []Item{}, Next: next}
-	for _, t := range threads {
-		if err := r.Context().Err(); err != nil {
-			return nil, err // the client has left: what is done stays done
+	ctx, cancel := b.timeout.Bound(r.Context())
+	defer cancel()
+	for i, t := range threads {
+		if i > 0 && ctx.Err() != nil { // what is done stays done, and the report says what that is
+			report.Next = threads[i-1].name
+			break
 		}
 		report.add(b.one(r, q, t, a))
 	}
@@ -178,17 +200,45 @@ func (b *Bulk) one(r *api.Request, q *request, t found, a action) Item {
 		item.Problem = problem.Of(t.err, "")
 		return item
 	}
-	item.Status = t.info.Status
-	for _, branch := range a.branches(t.info) {
-		if !q.DryRun {
-			if err := a.do(context.WithoutCancel(r.Context()), t.name, branch); err != nil {
-				item.Problem = problem.Of(err, "")
-				return item
-			}
+	ctx := context.WithoutCancel(r.Context())
+	for range maxTries {
+		// It may have gone on since it was listed.
+		info, err := b.ledger.Thread(ctx, t.name)
+		if err == nil {
+			item.Status = info.Status
+			err = b.act(ctx, q, info, a, &item)
 		}
-		item.Branches = append(item.Branches, branch)
+		if err == nil {
+			return item
+		}
+		item.Problem = problem.Of(err, "")
+		if !errors.Is(err, posthouse.ErrConflict) {
+			return item
+		}
 	}
 	return item
+}
+
+// maxTries bounds how often a thread is looked at that goes on meanwhile.
+const maxTries = 5
+
+// act does the action to the branches of a thread as it is now, if the filter still names it.
+func (b *Bulk) act(ctx context.Context, q *request, info *posthouse.ThreadInfo, a action, item *Item) error {
+	if q.Status != "" && info.Status != q.Status && len(item.Branches) == 0 || q.Program != "" && info.Graph != q.Program {
+		item.Problem = nil
+		return nil
+	}
+	for _, branch := range a.branches(info) {
+		if slices.Contains(item.Branches, branch.Branch) {
+			continue
+		}
+		if err := a.do(ctx, info.Thread, &branch, q.DryRun); err != nil {
+			return err
+		}
+		item.Branches = append(item.Branches, branch.Branch)
+	}
+	item.Problem = nil
+	return nil
 }
 
 // A found is a thread of a request, or why it cannot be read.
