@@ -49,14 +49,15 @@ type ProgramInfo struct {
 	State json.RawMessage `json:"state,omitempty" doc:"JSON Schema of the parts of a state; absent where only the program knows them"`
 
 	Picture   string            `json:"picture,omitempty" doc:"a graph as the text of a Mermaid flowchart"`
-	Questions []ProgramQuestion `json:"questions,omitempty" doc:"that the program says it asks; absent where it says none"`
+	Questions []ProgramQuestion `json:"questions,omitempty" doc:"that the program says it asks, and in a program that is shown alone those that it has asked so far"`
 }
 
-// A ProgramQuestion is a question that a program says it asks.
+// A ProgramQuestion is a question that a program says it asks, or has asked.
 type ProgramQuestion struct {
 	Name    string          `json:"name" doc:"as its gates name it"`
 	Text    string          `json:"text,omitempty" doc:"for people: the question, or what it is about"`
 	Payload json.RawMessage `json:"payload,omitempty" doc:"JSON Schema of what people are shown, and approve"`
+	Asked   bool            `json:"asked,omitempty" doc:"a gate with this name is on record, among the newest that are looked at; only in a program that is shown alone"`
 }
 
 // A JSONStarter is a [Program] that begins runs of inputs that come as JSON, as over HTTP.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -81,6 +82,22 @@ func TestProgramsAreListed(t *testing.T) {
 	h.get("/api/programs/pack").into(&shown)
 	if !strings.Contains(string(shown.Input), `"description":"the order's number"`) || !strings.Contains(string(shown.State), `"output":`) || shown.Questions[0].Payload == nil {
 		t.Errorf("the program is shown as %+v", shown)
+	}
+	for i, name := range []string{"refund", "pack", "again", "refund"} { // by another program, declared, and not
+		d := &ledger.Draft{Thread: fmt.Sprint("asked", i), Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "pack"}, Gates: []posthouse.Gate{
+			{Name: name, Text: "Now?", Payload: json.RawMessage(`{}`), PayloadSchema: json.RawMessage(`{"type":"object"}`)},
+		}}
+		if i == 0 {
+			d.Checkpoint.Graph = "other"
+		}
+		done := must.Get(h.ledger.Commit(t.Context(), d))(t)
+		if name == "again" {
+			must.Get(h.ledger.Decide(t.Context(), done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+		}
+	}
+	h.get("/api/programs/pack").into(&shown)
+	if q := shown.Questions; len(q) != 3 || q[0].Name != "pack" || !q[0].Asked || q[0].Text != "Pack the order?" || q[1].Name != "again" || !q[1].Asked || q[2].Name != "refund" || q[2].Text != "Now?" || len(q[2].Payload) == 0 {
+		t.Errorf("the questions are %+v", q)
 	}
 	if h.get("/api/programs/-?program=a/b").into(&shown); shown.Name != "a/b" {
 		t.Errorf("a name with a slash leads to %+v", shown)

@@ -3,6 +3,7 @@ package server
 import (
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/audit"
 	"github.com/posthouse/posthouse/server/internal/bulk"
 	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/internal/limit"
@@ -71,9 +72,11 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/threads, /api/coordinations
 		&threads{ledger: l, pageBytes: limits.Page},
 		// /api/bulk
-		bulk.New(l, o.Runner),
+		bulk.New(l, o.Runner, s.timeout),
 		// /api/verifications, /api/keys, /api/witness, /api/threads/{id}/export
 		proof.New(l, o.PublicKeys, s.life, o.Now),
+		// /api/audit
+		audit.New(l, s.life),
 		// /api/threads/{id}/outline
 		outline.New(l),
 		// /api/threads/{id}/releases, /api/threads/{id}/copy

@@ -66,7 +66,7 @@ func (ps *Programs) Routes() []*api.Route {
 		},
 		{
 			Method: http.MethodGet, Path: one, Role: tokens.Viewer, Summary: "Show a program", Handle: api.Show(ps.show),
-			Notes:   "With JSON Schemas of its input and its state, its picture, and the questions that it says it asks. 404 lists the programs that there are.",
+			Notes:   "With JSON Schemas of its input and its state, its picture, and its questions: those that it says it asks, and up to 100 others that it has asked so far (asked), as the newest gate of each has them. 404 lists the programs that there are.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "how the program describes itself", Body: posthouse.ProgramInfo{}, Example: exampleProgram}},
 		},
 		{
@@ -105,7 +105,8 @@ func (ps *Programs) show(r *api.Request) (*posthouse.ProgramInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &p.Info, nil
+	info := p.Info
+	return &info, ps.addAsked(r.Context(), &info)
 }
 
 // find returns a program. The error of one that is unknown lists those that there are.

@@ -59,7 +59,7 @@ func programShow(e *env.Env) *cobra.Command {
 		Use: "show PROGRAM", Short: "Show what a program takes, keeps and asks",
 		Long: `Show what a program takes, keeps and asks: JSON Schemas of its input and state, the
 picture of a graph as the text of a Mermaid flowchart, and the questions that the
-program says it asks.`,
+program says it asks, or has asked so far.`,
 		Example: `  posthouse program show refund
   posthouse program show refund --json | jq -r .picture`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
@@ -96,7 +96,11 @@ func showProgram(e *env.Env, p *posthouse.ProgramInfo) {
 	showSchema(&e.Term, "input", p.Input)
 	showSchema(&e.Term, "state", p.State)
 	for _, q := range p.Questions {
-		e.Line("\nquestion %s: %s", term.Visible(q.Name), term.Visible(q.Text))
+		asked := ""
+		if q.Asked {
+			asked = " (asked)"
+		}
+		e.Line("\nquestion %s%s: %s", term.Visible(q.Name), asked, term.Visible(q.Text))
 		showSchema(&e.Term, "payload", q.Payload)
 	}
 	if p.Picture != "" {
