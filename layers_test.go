@@ -310,7 +310,7 @@ var laws = []law{
 	{"server/signin", []string{".", "server/tokens"}, nil, "who has which role is decided alike for each provider"},
 	{"server/internal/page", []string{".", "server/internal/api", "server/internal/auth", "server/problem", "server/signin", "server/tokens", "ui"}, nil,
 		"pages are files and the table of routes"},
-	{"server", []string{".", "deciders", "grants", "inbox", "internal/base/build", "internal/base/loopback", "internal/base/traceid", "ledger", "notify", "retain", "transfer", "diff", "gate", "server/", "sign", "substitutes", "task", "task/deadletter", "task/wire", "trace"}, nil,
+	{"server", []string{".", "deciders", "grants", "inbox", "internal/base/jsonpatch", "internal/base/build", "internal/base/loopback", "internal/base/traceid", "ledger", "notify", "retain", "transfer", "diff", "gate", "server/", "sign", "substitutes", "task", "task/deadletter", "task/wire", "trace"}, nil,
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 

@@ -107,7 +107,8 @@ func TestBulkTellsWhatItDid(t *testing.T) {
 		var rep bulk.Report
 		h.post("/api/bulk/cancel", `{"prefix":"a","after":"`+after+`"}`).want(http.StatusOK).into(&rep)
 		done += rep.Done
-		if after = rep.Next; len(rep.Items) != 1 || (after == "") != (done == 3) {
+		after = rep.Next
+		if len(rep.Items) != 1 || (after == "") != (done == 3) {
 			t.Fatalf("after %d: %+v", done, rep)
 		}
 	}

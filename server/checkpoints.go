@@ -53,9 +53,11 @@ func (cs *checkpoints) Routes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is gone", Body: nil, Media: ""}, {Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/{id}/fork", Role: tokens.Operator, Summary: "Fork a checkpoint", Handle: api.Take(cs.fork),
-			Notes: "Starts a branch, or a thread, at the checkpoint. A fork of what could run, and one that changes the state of what waits, is interrupted: it runs, and asks anew, once it is resumed. With run that is at once.",
-			Query: []api.Param{{Name: "state", Kind: api.BodyParam, Help: "the new state, as text"}, {Name: "run", Kind: api.BoolParam, Def: "false", Help: "true resumes the fork at once, and answers as a resume does"}},
+			Method: http.MethodPost, Path: path + "/{id}/fork", Role: tokens.Operator, Summary: "Fork a checkpoint", Handle: cs.forkAny, Patches: true,
+			Notes: "Starts a branch, or a thread, at the checkpoint. A fork of what could run, and one that changes the state of what waits, is interrupted: it runs, and asks anew, once it is resumed. With run that is at once. " +
+				"A body of application/json-patch+json or application/merge-patch+json changes the state as it is shown, and keeps the bytes of what it does not touch; what a fork takes beside that is then in the parameters. " +
+				"409 names the path of an operation that does not fit.",
+			Query: []api.Param{{Name: "branch", Kind: api.NameParam, Help: "with a patch: the new branch's name"}, {Name: "thread", Kind: api.NameParam, Help: "with a patch: fork into this new thread instead"}, {Name: "dryRun", Kind: api.BoolParam, Help: "with a patch: true makes no fork, as the member of that name does"}, {Name: "state", Kind: api.BodyParam, Help: "the new state, as text"}, {Name: "run", Kind: api.BoolParam, Def: "false", Help: "true resumes the fork at once, and answers as a resume does"}},
 			Body:  forkBody{}, State: true, Answers: []api.Answer{
 				{Status: http.StatusOK, Help: "the fork's first checkpoint; with run, the one that follows", Body: Checkpoint{}, Media: ""},
 				{Status: http.StatusAccepted, Help: "with run: it is on record; what follows is still running", Body: Accepted{}, Media: ""},

@@ -1,15 +1,19 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/jsonpatch"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 )
@@ -24,6 +28,96 @@ type forkBody struct {
 	Thread string                     `json:"thread,omitempty" doc:"fork into this new thread instead"`
 	DryRun bool                       `json:"dryRun,omitempty" doc:"make no fork: the answer is the checkpoint to fork, and in plan what a fork would keep, run again, and ask or do again"`
 	Run    bool                       `json:"run,omitempty" doc:"resume the fork at once, and answer as a resume does; as the parameter"`
+}
+
+// forkAny forks with a body of what the fork changes, or with a patch of the state as it is shown.
+func (cs *checkpoints) forkAny(w http.ResponseWriter, r *api.Request) error {
+	t, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is malformed is refused where the body is read
+	apply := map[string]func(doc, patch []byte, limit int) ([]byte, error){api.JSONPatch: jsonpatch.Apply, api.MergePatch: jsonpatch.Merge}[t]
+	if apply == nil {
+		return api.Take(cs.fork)(w, r)
+	}
+	patch, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	if err := posthouse.CheckStrict("body", patch); err != nil {
+		return err
+	}
+	if r.Has("state") {
+		return posthouse.Invalid("state", "goes without a patch")
+	}
+	src, err := cs.ledger.Get(r.Context(), r.ID("id"))
+	if err != nil {
+		return err
+	}
+	shown, err := view(src)
+	if err != nil {
+		return err
+	}
+	after, err := apply(shown.State, patch, cs.ledger.Core().Config.MaxState)
+	if err != nil {
+		return faulty(err)
+	}
+	b := &forkBody{Branch: r.Query["branch"], Thread: r.Query["thread"], DryRun: r.Query["dryRun"] == "true"}
+	if isOpaque(src.State) {
+		b.State = after
+		return cs.fork(w, r, b)
+	}
+	if err := b.change(shown, after); err != nil {
+		return err
+	}
+	return cs.fork(w, r, b)
+}
+
+// change has the fork change the parts that differ after a patch; if one is gone, it has the whole
+// new state.
+func (b *forkBody) change(shown *Checkpoint, after json.RawMessage) error {
+	var was, is map[string]json.RawMessage
+	if json.Unmarshal(after, &is) != nil || is == nil {
+		return posthouse.Invalid("body", "makes a state that is no object; this one has parts")
+	}
+	if err := json.Unmarshal(shown.State, &was); err != nil {
+		return err
+	}
+	changed := map[string]json.RawMessage{}
+	for name, v := range is {
+		if old, ok := was[name]; !ok || !bytes.Equal(old, v) {
+			changed[name] = v
+		}
+	}
+	b.Patch = changed
+	for name := range was {
+		if _, ok := is[name]; !ok {
+			b.Patch, b.State, changed = nil, after, is
+		}
+	}
+	for name, codec := range shown.Codecs {
+		if _, ok := changed[name]; ok {
+			if b.Codecs == nil {
+				b.Codecs = map[string]string{}
+			}
+			b.Codecs[name] = codec
+		}
+	}
+	return nil
+}
+
+// faulty returns the error of a patch that cannot be applied. It names the path.
+func faulty(err error) error {
+	f, ok := errors.AsType[*jsonpatch.Fault](err)
+	if !ok {
+		return err
+	}
+	e := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "body", Message: "is no patch that can be applied: " + f.Error()}
+	switch f.Reason {
+	case jsonpatch.Missing, jsonpatch.Differs:
+		e.Code, e.Field, e.Message = posthouse.CodeConflict, f.Path, "does not fit the state: "+f.Error()
+		e.Hint = "load the checkpoint, and make the patch for its state"
+	case jsonpatch.TooLarge:
+		e.Code = posthouse.CodeTooLarge
+	}
+	return e
 }
 
 func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) (err error) {

@@ -76,7 +76,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/verifications, /api/keys, /api/witness, /api/threads/{id}/export
 		proof.New(l, o.PublicKeys, s.life, o.Now),
 		// /api/audit
-		audit.New(l, s.life),
+		audit.New(l, s.life, o.Now),
 		// /api/threads/{id}/outline
 		outline.New(l),
 		// /api/threads/{id}/releases, /api/threads/{id}/copy

@@ -11,7 +11,7 @@ import (
 // Bounds on a patch.
 const (
 	MaxOps   = 1_000 // operations
-	maxDepth = 1_000  // values within values of a merge patch, and names of a path
+	maxDepth = 1_000 // values within values of a merge patch, and names of a path
 )
 
 // A Reason says why an operation failed.
@@ -191,7 +191,8 @@ func (p *patcher) parent(path string) (at *node, last string, f *Fault) {
 			}
 			return at, name, nil
 		}
-		if at = at.child(name); at == nil {
+		at = at.child(name)
+		if at == nil {
 			return nil, "", missing(path)
 		}
 	}

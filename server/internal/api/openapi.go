@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -105,9 +106,27 @@ func (d *describer) operation(r *Route) object {
 			"schema": object{"type": "object", "properties": object{"payload": object{"type": "string", "description": "JSON, as the service defines it"}}},
 		}}}
 	case r.Body != nil:
-		op["requestBody"] = object{"content": object{"application/json": withExample(object{"schema": d.schema(reflect.TypeOf(r.Body))}, r.Example)}}
+		content := object{"application/json": withExample(object{"schema": d.schema(reflect.TypeOf(r.Body))}, r.Example)}
+		if r.Patches {
+			maps.Copy(content, patches())
+		}
+		op["requestBody"] = object{"content": content}
 	}
 	return op
+}
+
+// patches are the bodies of a route that takes patches.
+func patches() object {
+	text := object{"type": "string"}
+	return object{
+		JSONPatch: object{
+			"schema": object{"type": "array", "description": "operations of RFC 6902", "items": object{"type": "object", "required": []string{"op", "path"}, "properties": object{
+				"op": object{"type": "string", "enum": []string{"add", "remove", "replace", "move", "copy", "test"}}, "path": text, "from": text, "value": object{},
+			}}},
+			"example": []object{{"op": "test", "path": "/amount", "value": 40}, {"op": "replace", "path": "/amount", "value": 35}},
+		},
+		MergePatch: object{"schema": object{"type": "object", "description": "members to set, and null for those to remove: RFC 7396"}, "example": object{"amount": 35}},
+	}
 }
 
 func (d *describer) responses(r *Route) object {

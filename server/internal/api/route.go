@@ -25,6 +25,7 @@ type Route struct {
 	Others  bool  // parameters that are not in Query are passed over, as another protocol has it
 	Body    any   // a struct of the body's form; nil: no body is read
 	Form    bool  // the body is the login form
+	Patches bool  // the body may be a patch of the media types [JSONPatch] and [MergePatch]
 	State   bool  // the body may carry state: Limits.State holds instead of Limits.Body
 	MaxBody int64 // of the body, in bytes, in place of both limits; 0: they hold
 	Example any   // of the body, for the documentation; nil: there is no example
@@ -50,6 +51,12 @@ type Route struct {
 const (
 	KeyHeader      = "Idempotency-Key"      // names the request
 	ReplayedHeader = "Idempotency-Replayed" // of an answer to a request that was sent before
+)
+
+// Media types of patches: RFC 6902 and RFC 7396.
+const (
+	JSONPatch  = "application/json-patch+json"
+	MergePatch = "application/merge-patch+json"
 )
 
 // TakesKey reports whether the header [KeyHeader] may be sent: with each POST but those of the

@@ -29,10 +29,13 @@ const (
 type Audit struct {
 	ledger *ledger.Ledger
 	life   *limit.Lifetime
+	now    func() time.Time
 }
 
 // New returns the audit trail of a Ledger's threads.
-func New(l *ledger.Ledger, life *limit.Lifetime) *Audit { return &Audit{l, life} }
+func New(l *ledger.Ledger, life *limit.Lifetime, now func() time.Time) *Audit {
+	return &Audit{l, life, now}
+}
 
 // Routes are the lines of the table.
 func (a *Audit) Routes() []*api.Route {
@@ -116,7 +119,8 @@ func actOf(e *posthouse.Event) *Act {
 	case e.Signal != nil:
 		act.By = e.Signal.By
 	case e.Checkpoint != nil:
-		if act.By = e.Checkpoint.By; act.By == "" {
+		act.By = e.Checkpoint.By
+		if act.By == "" {
 			return nil
 		}
 	case e.Step != nil:
@@ -335,7 +339,7 @@ func (a *Audit) export(w http.ResponseWriter, r *api.Request) error {
 			w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
 			w.WriteHeader(http.StatusOK)
 		}
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(api.WriteTimeout)) // not supported by test recorders, which never block
+		_ = http.NewResponseController(w).SetWriteDeadline(a.now().Add(api.WriteTimeout)) // not supported by test recorders, which never block
 	}
 	for act, err := range of.acts(ctx) {
 		switch {
