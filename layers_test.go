@@ -297,6 +297,7 @@ var laws = []law{
 		"what an agent works on outlives its client, whichever way that came"},
 	{"server/internal/examples", []string{"server/internal/api"}, nil, "examples are texts, beside the table"},
 	{"server/internal/bulk", []string{".", "ledger", "server/internal/api", "server/internal/limit", "server/problem", "server/tokens"}, nil, "many threads are moved as one is, by what the Ledger has for one"},
+	{"server/internal/letters", []string{".", "server/internal/api", "server/tokens", "task/deadletter"}, nil, "messages that could not be used are a list of their own"},
 	{"server/internal/proof", []string{".", "ledger", "server/internal/api", "server/internal/limit", "server/problem", "server/tokens", "sign", "sign/statement", "transfer"}, nil, "a proof needs the log and public keys, whoever asks for it"},
 	{"server/internal/audit", []string{".", "ledger", "server/internal/api", "server/internal/limit", "server/tokens"}, nil, "who did what is in the logs, whoever asks for it"},
 	{"server/internal/outline", []string{".", "ledger", "server/internal/api", "server/tokens"}, nil, "what a thread looks like is read from headers alone"},

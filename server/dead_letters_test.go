@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/server/internal/letters"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task/deadletter"
 )
@@ -33,7 +34,7 @@ func TestDeadLettersOverHTTP(t *testing.T) {
 	h.send(ask{method: "POST", path: one + "/replay"}).refused(posthouse.CodeUnsupported)
 	h.send(ask{method: "DELETE", path: one}).want(http.StatusNoContent)
 	h.send(ask{method: "DELETE", path: one}).refused(posthouse.CodeNotFound)
-	var purged Purged
+	var purged letters.Purged
 	h.send(ask{method: "DELETE", path: path}).want(http.StatusOK).into(&purged)
 	h.get(path).want(http.StatusOK).into(&all)
 	if purged.Purged != 2 || len(all) != 0 {

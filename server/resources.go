@@ -6,6 +6,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/audit"
 	"github.com/posthouse/posthouse/server/internal/bulk"
 	"github.com/posthouse/posthouse/server/internal/conversation"
+	"github.com/posthouse/posthouse/server/internal/letters"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/operate"
 	"github.com/posthouse/posthouse/server/internal/outline"
@@ -94,7 +95,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// POST /api/tasks, /api/standalone
 		&standaloneTasks{starter: o.Starter},
 		// /api/dead-letters
-		&deadLetters{box: o.Letters},
+		&letters.Letters{Box: o.Letters},
 		// /api/webhooks
 		&webhooks.Webhooks{Notifier: o.Notifier},
 		&webhooks.Channels{Notifier: o.Notifier},

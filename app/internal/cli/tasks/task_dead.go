@@ -12,7 +12,6 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/task/deadletter"
 )
 
@@ -100,7 +99,9 @@ func deadPurge(e *env.Env) *cobra.Command {
 			if ok, err := e.Confirm(yes, "take all dead letters out?"); err != nil || !ok {
 				return err
 			}
-			var done server.Purged
+			var done struct {
+				Purged int `json:"purged"`
+			}
 			if err := c.Do(ctx, http.MethodDelete, letterPath(), nil, nil, &done); err != nil {
 				return err
 			}

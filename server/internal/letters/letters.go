@@ -1,4 +1,4 @@
-package server
+package letters
 
 import (
 	"net/http"
@@ -14,16 +14,23 @@ type Purged struct {
 	Purged int `json:"purged"`
 }
 
-// deadLetters are /api/dead-letters: messages about tasks that could not be used.
-type deadLetters struct{ box deadletter.Box } // nil: the server has no box
+// Letters is the resource of dead letters.
+type Letters struct{ Box deadletter.Box } // nil: the server has no box
 
-func (dl *deadLetters) Routes() []*api.Route {
+// The limits of a list.
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// Routes are those below /api/dead-letters.
+func (dl *Letters) Routes() []*api.Route {
 	const path = "/api/dead-letters"
 	return []*api.Route{
 		{
 			Method: http.MethodGet, Path: path, Role: tokens.Operator, Summary: "List dead letters", Handle: api.All(dl.list),
 			Notes: "Messages of workers and engines that do not parse or are too large, the newest first. They are bounded in number, bytes and age. A task that failed for good is none: see failed tasks.",
-			Query: []api.Param{limitParam}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the letters", Body: api.List[deadletter.Letter]{}, Media: ""}},
+			Query: []api.Param{{Name: "limit", Kind: api.IntParam, Max: maxLimit, Def: "100", Help: "how many"}}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the letters", Body: api.List[deadletter.Letter]{}, Media: ""}},
 		},
 		{
 			Method: http.MethodPost, Path: path + "/{id}/replay", Role: tokens.Operator, Summary: "Send a dead letter again", Handle: dl.replay,
@@ -42,8 +49,8 @@ func (dl *deadLetters) Routes() []*api.Route {
 }
 
 // check fails on a server that has no box.
-func (dl *deadLetters) check() error {
-	if dl.box != nil {
+func (dl *Letters) check() error {
+	if dl.Box != nil {
 		return nil
 	}
 	return &posthouse.Error{
@@ -51,39 +58,39 @@ func (dl *deadLetters) check() error {
 	}
 }
 
-func (dl *deadLetters) list(r *api.Request) ([]deadletter.Letter, error) {
+func (dl *Letters) list(r *api.Request) ([]deadletter.Letter, error) {
 	if err := dl.check(); err != nil {
 		return nil, err
 	}
-	return dl.box.Letters(r.Context(), r.Number("limit", defaultLimit))
+	return dl.Box.Letters(r.Context(), r.Number("limit", defaultLimit))
 }
 
-func (dl *deadLetters) replay(w http.ResponseWriter, r *api.Request) error {
+func (dl *Letters) replay(w http.ResponseWriter, r *api.Request) error {
 	if err := dl.check(); err != nil {
 		return err
 	}
-	if err := dl.box.Replay(r.Context(), string(r.ID("id"))); err != nil {
+	if err := dl.Box.Replay(r.Context(), string(r.ID("id"))); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (dl *deadLetters) remove(w http.ResponseWriter, r *api.Request) error {
+func (dl *Letters) remove(w http.ResponseWriter, r *api.Request) error {
 	if err := dl.check(); err != nil {
 		return err
 	}
-	if err := dl.box.Remove(r.Context(), string(r.ID("id"))); err != nil {
+	if err := dl.Box.Remove(r.Context(), string(r.ID("id"))); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (dl *deadLetters) purge(r *api.Request) (*Purged, error) {
+func (dl *Letters) purge(r *api.Request) (*Purged, error) {
 	if err := dl.check(); err != nil {
 		return nil, err
 	}
-	n, err := dl.box.Purge(r.Context())
+	n, err := dl.Box.Purge(r.Context())
 	return &Purged{n}, err
 }
