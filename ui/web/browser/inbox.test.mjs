@@ -54,7 +54,21 @@ test("one question is decided in two tabs at once: one wins, and both say who", 
   }
 });
 
-test("a viewer's page has nothing to press, and a stranger is led to the login and back", async () => {
+test("the link that was printed logs in once, and the inbox is there", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(server.link);
+  await page.waitForSelector("main li a");
+  await context.close();
+  const other = await browser.newContext();
+  const second = await other.newPage();
+  await second.goto(server.link);
+  await second.waitForSelector("#token");
+  assert.equal(await second.locator("main li a").count(), 0);
+  await other.close();
+});
+
+test("a stranger is led to the login and back", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(`${server.url}/?show=decided#x`);

@@ -16,7 +16,7 @@ export async function start(args = ["--demo"], addr = "127.0.0.1:0") {
   const child = spawn(binary, ["dev", "--addr", addr, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   const said = {};
   for await (const line of createInterface({ input: child.stdout })) {
-    const [, name, value] = /^(API|Token file) +(.*)$/.exec(line) ?? [];
+    const [, name, value] = /^(API|Log in|Token file) +(\S+)/.exec(line) ?? [];
     if (name) said[name] = value;
     if (line.startsWith("next:")) break;
   }
@@ -26,7 +26,12 @@ export async function start(args = ["--demo"], addr = "127.0.0.1:0") {
     child.kill(signal);
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
   };
-  return { url: said.API.replace(/\/api$/, ""), token: (await readFile(said["Token file"], "utf8")).trim(), stop };
+  return {
+    url: said.API.replace(/\/api$/, ""),
+    link: said["Log in"],
+    token: (await readFile(said["Token file"], "utf8")).trim(),
+    stop,
+  };
 }
 
 export const launch = () => chromium.launch({ executablePath, args: ["--no-sandbox"] });

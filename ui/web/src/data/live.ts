@@ -84,7 +84,10 @@ export class Feed {
     const stop = new AbortController();
     let guard = setTimeout(() => stop.abort(), silence);
     try {
-      const answer = await fetch("/api/events", { headers: { Accept: "text/event-stream" }, signal: stop.signal });
+      const answer = await fetch("/api/events?modes=records", {
+        headers: { Accept: "text/event-stream" },
+        signal: stop.signal,
+      });
       if (!answer.ok || !answer.body) throw new Error(answer.statusText);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       begun();
