@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -17,7 +16,7 @@ import (
 
 // A receiver takes the messages of a webhook in this process.
 type receiver struct {
-	server *httptest.Server
+	server *localServer
 	hook   *webhook.Webhook
 	took   func(*notify.Event)
 }
@@ -30,7 +29,7 @@ func newReceiver(took func(*notify.Event)) (*receiver, error) {
 		return nil, err
 	}
 	r := &receiver{took: took}
-	r.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	r.server, err = serveLocally(func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(q.Body)
 		if err == nil {
 			_, err = webhook.Verify(q.Header, body, time.Now(), key)
@@ -44,10 +43,13 @@ func newReceiver(took func(*notify.Event)) (*receiver, error) {
 			return
 		}
 		r.took(e)
-	}))
+	})
+	if err != nil {
+		return nil, err
+	}
 	r.hook, err = webhook.New(&webhook.Options{URL: r.server.URL, Secret: secret, Insecure: true, Allow: []string{"127.0.0.0/8", "::1"}})
 	if err != nil {
-		r.server.Close()
+		r.server.close()
 		return nil, err
 	}
 	return r, nil
@@ -65,7 +67,7 @@ func channel(s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	defer r.server.Close()
+	defer r.server.close()
 	v, err := s.serve(r.endpoint())
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 
@@ -38,7 +37,10 @@ func events(s *session) (err error) {
 		secrets = append(secrets, secret)
 	}
 	many := s.n(listeners)
-	bare := newBareStreams()
+	bare, err := newBareStreams()
+	if err != nil {
+		return err
+	}
 	defer bare.close()
 	head := posthouse.Root("told", posthouse.State{})
 	save := func() (err error) {
@@ -141,7 +143,7 @@ func subscribe(ctx context.Context, t *http.Transport, url, secret string) (io.R
 
 // bareStreams is a server of net/http that writes one event to all of its streams.
 type bareStreams struct {
-	server *httptest.Server
+	server *localServer
 	mu     sync.Mutex
 	open   map[chan struct{}]bool
 }
@@ -149,9 +151,9 @@ type bareStreams struct {
 // bareEvent is about as long as that of a checkpoint.
 var bareEvent = []byte("id: 1234\nevent: checkpoint\ndata: " + strings.Repeat("x", 700) + "\n\n")
 
-func newBareStreams() *bareStreams {
-	b := &bareStreams{open: map[chan struct{}]bool{}}
-	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func newBareStreams() (b *bareStreams, err error) {
+	b = &bareStreams{open: map[chan struct{}]bool{}}
+	b.server, err = serveLocally(func(w http.ResponseWriter, r *http.Request) {
 		more := make(chan struct{}, 1000)
 		b.mu.Lock()
 		b.open[more] = true
@@ -171,8 +173,8 @@ func newBareStreams() *bareStreams {
 				return
 			}
 		}
-	}))
-	return b
+	})
+	return b, err
 }
 
 // tell tells all streams.
@@ -185,4 +187,4 @@ func (b *bareStreams) tell() error {
 	return nil
 }
 
-func (b *bareStreams) close() { b.server.Close() }
+func (b *bareStreams) close() { b.server.close() }

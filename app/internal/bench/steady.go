@@ -32,7 +32,7 @@ func steady(s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	defer r.server.Close()
+	defer r.server.close()
 	v, err := s.serve(r.endpoint())
 	if err != nil {
 		return err
