@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/posthouse/posthouse/internal/base/canon"
@@ -57,6 +58,9 @@ func (t *ThreadInfo) applyAudience(m *AudienceInfo) {
 type Audience struct {
 	marks []uint64 // ascending
 }
+
+// Marks yields the marks in ascending order.
+func (a *Audience) Marks() iter.Seq[uint64] { return slices.Values(a.marks) }
 
 // Has reports whether the audience has a mark.
 func (a *Audience) Has(mark uint64) bool {

@@ -1,9 +1,7 @@
 package posthouse
 
 import (
-	"cmp"
 	"strconv"
-	"strings"
 
 	"github.com/posthouse/posthouse/internal/base/text"
 )
@@ -60,17 +58,24 @@ func (q *Query) Match(h *Header) bool {
 		(q.Since == 0 || ms >= q.Since) && (q.Until == 0 || ms <= q.Until)
 }
 
+// MinEnding is how many bytes of the end of a name a search needs.
+const MinEnding = 4
+
 // A ThreadQuery selects threads.
 type ThreadQuery struct {
-	Thread    string // exactly this one
-	Prefix    string // names that start so
-	Graph     string
-	Status    Status
-	Waiting   bool   // with open gates
-	Runnable  bool   // with a branch that can run or is to be cancelled
-	Leased    bool   // with a lease that was not given back
-	Released  bool   // with releases, even if they have not started again
-	DueBefore Millis // with a gate or timer due at or before; ordered by due time
+	Thread   string // exactly this one
+	Prefix   string // names that start so
+	Graph    string
+	Status   Status
+	Waiting  bool // with open gates
+	Runnable bool // with a branch that can run or is to be cancelled
+	Leased   bool // with a lease that was not given back
+	Released bool // with releases, even if they have not started again
+
+	Label      string // with this label in [ThreadInfo.Labels]
+	LabelValue string // and its value; only with Label
+	Text       string // that a search finds: see [ThreadInfo.Has]
+	DueBefore  Millis // with a gate or timer due at or before; ordered by due time
 
 	Gates    bool   // open gates one by one instead of threads, in the order of their ids; not with DueBefore
 	GateKind string // with Gates: of this kind
@@ -92,7 +97,7 @@ type ThreadQuery struct {
 }
 
 // Behind reports whether a thread, or with Gates an open gate, follows the cursor, in
-// the order of names or ids. [ThreadQuery.Follows] knows the order of Newest, too.
+// the order of names or ids. [lists.Follows] knows the order of Newest, too.
 func (q *ThreadQuery) Behind(name string) bool {
 	switch {
 	case q.After == "":
@@ -105,6 +110,9 @@ func (q *ThreadQuery) Behind(name string) bool {
 
 // Match reports whether the summary passes the filters of q.
 func (q *ThreadQuery) Match(t *ThreadInfo) bool {
+	if v, ok := t.Labels[q.Label]; q.Label != "" && (!ok || v != q.LabelValue) || q.Text != "" && !t.Has(q.Text) {
+		return false
+	}
 	return (q.Thread == "" || q.Thread == t.Thread) &&
 		(len(t.Thread) >= len(q.Prefix) && t.Thread[:len(q.Prefix)] == q.Prefix) &&
 		(q.Graph == "" || q.Graph == t.Graph) &&
@@ -125,40 +133,6 @@ func (t *ThreadInfo) ActivityCursor() string {
 	return strconv.FormatInt(int64(t.Minute()), 10) + "." + t.Thread
 }
 
-// ParseActivityCursor reads what [ThreadInfo.ActivityCursor] made. It returns [ErrInvalid]
-// for anything else.
-func ParseActivityCursor(s string) (minute Millis, thread string, err error) {
-	digits, thread, ok := strings.Cut(s, ".")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if !ok || thread == "" || err != nil || n%60000 != 0 || strconv.FormatInt(n, 10) != digits {
-		return 0, "", &Error{
-			Code: CodeInvalid, Field: "after", Message: "is not a cursor of threads by activity",
-			Hint: "use the ActivityCursor of the last thread, or leave it out",
-		}
-	}
-	return Millis(n), thread, nil
-}
-
-// CompareActivity orders threads as [ThreadQuery.Newest] does: the one with the newer
-// minute first, and within a minute the last name first.
-func CompareActivity(a, b *ThreadInfo) int {
-	return cmp.Or(cmp.Compare(b.Minute(), a.Minute()), strings.Compare(b.Thread, a.Thread))
-}
-
 // ByActivity reports whether the query is in the order of [ThreadQuery.Newest]. Gates and
 // due times have orders of their own.
 func (q *ThreadQuery) ByActivity() bool { return q.Newest && !q.Gates && q.DueBefore == 0 }
-
-// Follows reports whether the thread follows the cursor, in the order of a query for
-// threads. It returns [ErrInvalid] for a cursor of another order.
-func (q *ThreadQuery) Follows(t *ThreadInfo) (bool, error) {
-	if !q.ByActivity() || q.After == "" {
-		return q.Behind(t.Thread), nil
-	}
-	minute, name, err := ParseActivityCursor(q.After)
-	if err != nil {
-		return false, err
-	}
-	at := ThreadInfo{Thread: name, Updated: minute}
-	return CompareActivity(&at, t) < 0, nil
-}

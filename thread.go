@@ -38,6 +38,16 @@ type ThreadInfo struct {
 	Sealed       bool          `json:"sealed,omitempty"` // bodies of this generation are encrypted
 	Ended        uint64        `json:"ended,omitempty"`  // the newest removal that ended a branch of this generation
 	Births       []Birth       `json:"births,omitempty"` // of branches that began after such a removal, by name
+
+	// Labels are those that the generation's newest input, save or update with labels gave, else
+	// those that its first fork has. They stay when that checkpoint goes, as the program's name does.
+	Labels map[string]string `json:"labels,omitempty"`
+	Noted  uint64            `json:"noted,omitempty"` // the newest entry with a note that has a line for people
+	Begun  []BegunEffect     `json:"begun,omitempty"` // effects on the world that began and have no result on record, oldest first
+
+	// Dated says that a version wrote the summary that kept neither Labels nor Noted nor Begun,
+	// and that they are not complete. [ThreadInfo.Recall] completes them.
+	Dated bool `json:"-"`
 }
 
 // A WaitingGate is an open gate in a summary.
@@ -141,6 +151,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 	}
 	for i := range h.records {
 		t.Sealed = t.Sealed || h.records[i].Sealed
+		t.face(&h.records[i], e.Seq)
 		switch r := &h.records[i]; {
 		case r.Checkpoint != nil:
 			t.applyCheckpoint(r.Checkpoint, e.Seq)
@@ -317,7 +328,11 @@ func (t *ThreadInfo) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil
 // AppendBinary appends the encoding of MarshalBinary to b.
 func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	var f fields
-	f.Write(append(b, entryFormat))
+	format := byte(summaryFormat)
+	if t.Dated {
+		format = entryFormat
+	}
+	f.Write(append(b, format))
 	t.fields(&f)
 	return f.Written(), nil
 }
@@ -325,10 +340,11 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 // UnmarshalBinary decodes what MarshalBinary encoded, or fails with [ErrCorrupt].
 func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	f := fieldsOf(data)
-	if format := f.Byte(); format != entryFormat {
+	format := f.Byte()
+	if format != entryFormat && format != summaryFormat {
 		f.Fail("format %d", format)
 	}
-	*t = ThreadInfo{}
+	*t = ThreadInfo{Dated: format == entryFormat}
 	t.fields(f)
 	t.Updated = max(t.Updated, t.Created) // older versions wrote the minute as it was
 	if err := f.Done(); err != nil {
@@ -363,6 +379,9 @@ func (t *ThreadInfo) fields(f *fields) {
 	f.millis(&t.Updated)
 	f.Number(&t.Signed)
 	f.Flag(&t.Sealed)
+	if !t.Dated {
+		t.faceFields(f)
+	}
 	t.audiences(f)
 	t.births(f)
 	t.reminders(f)

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/substituted"
 	"github.com/posthouse/posthouse/internal/threadlog"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // A GateQuery selects open gates.
@@ -215,10 +216,10 @@ func (b *inbox) overdueEscalations(q *posthouse.ThreadQuery) (late []*posthouse.
 		}
 		for i := range t.Waiting {
 			w := &t.Waiting[i]
-			if w.EscalateAt.IsZero() || w.EscalateAt.After(now) || !any.MatchGate(w) || any.After != "" && b.compare(w.ID, b.After) <= 0 {
+			if w.EscalateAt.IsZero() || w.EscalateAt.After(now) || !lists.MatchGate(&any, w) || any.After != "" && b.compare(w.ID, b.After) <= 0 {
 				continue
 			}
-			late = append(late, t.OfGate(w))
+			late = append(late, lists.WithGate(t, w))
 		}
 	}
 	slices.SortFunc(late, func(x, y *posthouse.ThreadInfo) int { return b.compare(x.Waiting[0].ID, y.Waiting[0].ID) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/overview"
 )
 
 // A Thread is a thread's summary as the API shows it, with times of a zone in the place of
@@ -15,6 +16,8 @@ type Thread struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	UpdatedAt time.Time  `json:"updatedAt" doc:"of the last entry, exactly"`
 	DueAt     *time.Time `json:"dueAt,omitempty" doc:"when the next gate expires or escalates, or the next timer fires"`
+	Now       string     `json:"now,omitempty" doc:"one line: the intent of the oldest question that waits for people, else the nodes that run next, the error, or the newest note of the program; at most 200 bytes"`
+	Unknown   int        `json:"unknownEffects,omitempty" doc:"effects on the world of the current generation with an unknown outcome: GET /api/threads/{id}/effects"`
 	Held      *Hold      `json:"hold,omitempty" doc:"nothing of the thread may be removed"`
 
 	// They hide the fields of these names in the summary.
@@ -26,22 +29,17 @@ type Thread struct {
 // toTime returns the instant of a summary's time.
 func toTime(m posthouse.Millis) time.Time { return time.UnixMilli(int64(m)).UTC() }
 
-// showThread looks up when a thread last moved, which its summary knows to the minute.
+// showThread looks up what a list shows beside the summary.
 func showThread(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) (*Thread, error) {
 	v := &Thread{ThreadInfo: *t, CreatedAt: toTime(t.Created), UpdatedAt: toTime(t.Updated), Held: showHold(&t.Hold)}
 	if t.Due > 0 {
 		due := toTime(t.Due)
 		v.DueAt = &due
 	}
-	if t.Tail.Seq == 0 {
-		return v, nil
+	face, err := overview.Of(ctx, l, t)
+	if err != nil {
+		return nil, err
 	}
-	last := posthouse.Range{Seqs: []uint64{t.Tail.Seq}, Headers: true}
-	for e, err := range l.Store().Read(ctx, t.Thread, last) {
-		if err != nil {
-			return nil, err
-		}
-		v.UpdatedAt = e.Time().UTC()
-	}
+	v.UpdatedAt, v.Now, v.Unknown = face.UpdatedAt, face.Now, face.Unknown
 	return v, nil
 }

@@ -3,13 +3,13 @@ package server
 import (
 	"iter"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/overview"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
@@ -34,6 +34,9 @@ func (ts *threads) Routes() []*api.Route {
 			Query: []api.Param{
 				{Name: "status", Kind: api.EnumParam, Values: statusValues, Help: "with this status"},
 				{Name: "graph", Kind: api.TextParam, Help: "of this program"},
+				{Name: "label", Kind: api.TextParam, Help: "with this label: name=value"},
+				{Name: "q", Kind: api.TextParam, Help: "that a search finds: the name or a label's value begins so, or the name ends so (4 characters or more)"},
+				{Name: "counts", Kind: api.BoolParam, Def: "false", Help: "true: say how many threads of each status there are, by the same filters, on all pages; of each status at most 1,000 are counted"},
 				{Name: "waiting", Kind: api.BoolParam, Def: "false", Help: "true: with open gates only"},
 				{Name: "released", Kind: api.BoolParam, Def: "false", Help: "true: with released versions only, also those that have not begun anew"}, threadOrder, limitParam, cursorParam, fieldsParam,
 			},
@@ -61,45 +64,20 @@ func (ts *threads) Routes() []*api.Route {
 	}
 }
 
-// readCursor takes the request's cursor, and refuses one that leads to no thread. A
-// deleted one still has the record of that.
-func (ts *threads) readCursor(r *api.Request, q *posthouse.ThreadQuery) error {
-	if !r.Has("cursor") || r.Query["cursor"] == "" {
-		return nil
-	}
-	refused := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is not one that this path gave out in this order", Hint: "use next of the page before, with the same order, or leave it out"}
-	after, err := url.PathUnescape(r.Query["cursor"])
-	name := after
-	if err == nil && q.Newest {
-		_, name, err = posthouse.ParseActivityCursor(after)
-	}
-	if err != nil {
-		return refused
-	}
-	q.After = after
-	first := posthouse.Range{Limit: 1, Headers: true, Reverse: true}
-	for _, err := range ts.ledger.Store().Read(r.Context(), name, first) {
-		return err
-	}
-	return refused
-}
-
 func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 	q := posthouse.ThreadQuery{
 		Status: posthouse.Status(r.Query["status"]), Graph: r.Query["graph"], Waiting: r.Query["waiting"] == "true", Released: r.Query["released"] == "true",
 		Descending: r.Query["order"] == "desc", Newest: r.Query["order"] == "newest" || r.Query["order"] == "",
 	}
-	if err := ts.readCursor(r, &q); err != nil {
+	if err := overview.Narrow(&q, r.Query["label"], r.Query["q"]); err != nil {
+		return err
+	}
+	if err := overview.GoOn(r.Context(), ts.ledger, &q, r.Query["cursor"]); err != nil {
 		return err
 	}
 	limit := r.Number("limit", defaultLimit)
 	q.Limit = limit + 2
-	page, next, err := api.Collect(ofPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string {
-		if q.Newest {
-			return url.PathEscape(t.ActivityCursor())
-		}
-		return url.PathEscape(t.Thread) // for a header
-	})
+	page, next, err := api.Collect(ofPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string { return overview.Cursor(&q, t) })
 	if err != nil {
 		return err
 	}
@@ -113,7 +91,14 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 	if q.Newest {
 		slices.SortStableFunc(shown, func(a, b *Thread) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	}
-	return api.WriteList(w, r, api.List[*Thread]{Items: shown, Next: next})
+	out := api.List[*Thread]{Items: shown, Next: next}
+	if r.Query["counts"] == "true" {
+		out.Counts, err = overview.Count(r.Context(), ts.ledger, q, overview.MaxCount)
+		if err != nil {
+			return err
+		}
+	}
+	return api.WriteList(w, r, out)
 }
 
 // ofPeople leaves out the runtime's own thread: of those one at most has entries.

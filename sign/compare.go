@@ -1,12 +1,13 @@
 package sign
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // compare checks the thread's summary against the fold of its log.
@@ -15,9 +16,7 @@ func (c *chain) compare(info *posthouse.ThreadInfo) {
 	if want.Lease == (posthouse.Lease{}) && have.Lease.Owner == "" && !have.Lease.Held {
 		want.Lease.Fence = have.Lease.Fence // the summary of a deleted thread keeps the fence
 	}
-	a, errA := want.MarshalBinary()
-	b, errB := have.MarshalBinary()
-	if errA != nil || errB != nil || !bytes.Equal(a, b) {
+	if !lists.Same(&want, &have) {
 		c.fault(FaultSummary, info.Tail.Seq, -1, "", "the thread's summary is not what its log says: %s", difference(&want, &have))
 	}
 }
@@ -43,6 +42,8 @@ func difference(want, have *posthouse.ThreadInfo) string {
 		return "releases"
 	case want.Checkpoints != have.Checkpoints || want.Archived != have.Archived:
 		return "number of checkpoints"
+	case !have.Dated && !maps.Equal(want.Labels, have.Labels):
+		return "labels"
 	case want.Signed != have.Signed:
 		return "newest signature"
 	case want.Created != have.Created || want.Updated != have.Updated || want.Due != have.Due:

@@ -172,7 +172,26 @@ func readSummary(ctx context.Context, s posthouse.Store, thread string) (info *p
 		info, err = found, failed
 		return false
 	})
+	if err == nil && info != nil && info.Dated {
+		err = recall(ctx, s, info)
+	}
 	return info, err
+}
+
+// recall completes a summary of an earlier version, so that the next entry's is complete.
+func recall(ctx context.Context, s posthouse.Store, info *posthouse.ThreadInfo) error {
+	for e, err := range s.Read(ctx, info.Thread, posthouse.Range{From: info.First, To: info.Tail.Seq, Headers: true}) {
+		if err != nil {
+			return err
+		}
+		records, err := e.Records()
+		if err != nil {
+			return err
+		}
+		info.Recall(e.Seq, records)
+	}
+	info.Dated = false
+	return nil
 }
 
 // refresh reads t.Info from the store. The cached heads stay if no other process has

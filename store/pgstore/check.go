@@ -12,14 +12,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/terms"
 )
 
 const (
-	checkThreads = "SELECT t.id, t.name, t.seq, t.hash, t.live, t.due, t.minute, t.gates, t.state FROM posthouse.threads t WHERE t.id > $1 ORDER BY t.id LIMIT 1"
+	checkThreads = "SELECT t.id, t.name, t.seq, t.hash, t.live, t.due, t.minute, t.gates, t.marks, t.state FROM posthouse.threads t WHERE t.id > $1 ORDER BY t.id LIMIT 1"
 	checkLog     = "SELECT " + entryColumns + " FROM posthouse.entries e WHERE e.thread = $1 ORDER BY e.seq"
 	checkIDs     = "SELECT i.id, i.seq, i.coordination, i.order_key, i.terms FROM posthouse.ids i WHERE i.thread = $1"
+	checkMark    = "SELECT m.thread FROM posthouse.marks m WHERE m.mark = $1 AND m.minute = $2 AND m.name = $3"
 	checkGates   = "SELECT g.list, g.gate FROM posthouse.gates g WHERE g.thread = $1"
 )
 
@@ -28,6 +30,7 @@ var strays = []struct{ sql, what string }{
 	{"SELECT DISTINCT e.thread FROM posthouse.entries e WHERE NOT EXISTS (SELECT FROM posthouse.threads t WHERE t.id = e.thread)", "entries"},
 	{"SELECT DISTINCT i.thread FROM posthouse.ids i WHERE NOT EXISTS (SELECT FROM posthouse.threads t WHERE t.id = i.thread)", "ids"},
 	{"SELECT DISTINCT g.thread FROM posthouse.gates g WHERE NOT EXISTS (SELECT FROM posthouse.threads t WHERE t.id = g.thread)", "open gates"},
+	{"SELECT DISTINCT m.thread FROM posthouse.marks m WHERE NOT EXISTS (SELECT FROM posthouse.threads t WHERE t.id = m.thread AND t.minute = m.minute)", "marks"},
 }
 
 // Check implements [posthouse.Checker]. Each log must chain and have the hashes it was
@@ -111,11 +114,11 @@ func (t *threadCheck) differs(format string, args ...any) {
 // checkThread checks the first thread after a number. It returns nil at the end.
 func (c *conn) checkThread(ctx context.Context, after int64) (*threadCheck, error) {
 	t := &threadCheck{rows: map[posthouse.ID]*idRow{}, missing: map[posthouse.ID]bool{}}
-	var name, hash, state []byte
+	var name, hash, marks, state []byte
 	var seq, minute, gates int64
 	var due *int64
 	var live bool
-	found, err := c.one(ctx, checkThreads, []any{after}, &t.id, &name, &seq, &hash, &live, &due, &minute, &gates, &state)
+	found, err := c.one(ctx, checkThreads, []any{after}, &t.id, &name, &seq, &hash, &live, &due, &minute, &gates, &marks, &state)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -126,6 +129,9 @@ func (c *conn) checkThread(ctx context.Context, after int64) (*threadCheck, erro
 		t.differs("the summary of thread %q cannot be read, and is made from its log each time: %v", t.name, err)
 	} else {
 		t.compareRow(posthouse.Position{Seq: uint64(seq), Hash: posthouse.Hash(slices.Grow(hash, 32)[:32])}, live, due, minute)
+		if err := c.checkMarks(ctx, t, marks); err != nil {
+			return t, err
+		}
 		if err := c.checkOpen(ctx, t, gates); err != nil {
 			return t, err
 		}
@@ -199,6 +205,22 @@ func (c *conn) checkOpen(ctx context.Context, t *threadCheck, sum int64) error {
 		t.differs("gates of thread %q wait and are missing from the index of open gates", t.name)
 	}
 	return err
+}
+
+// checkMarks compares the thread's marks and their rows with the summary.
+func (c *conn) checkMarks(ctx context.Context, t *threadCheck, have []byte) error {
+	if !bytes.Equal(have, appendMarks(nil, t.info)) {
+		t.differs("the marks of thread %q are not what its summary says", t.name)
+	}
+	for _, m := range lists.Marks(t.info) {
+		var id int64
+		if found, err := c.one(ctx, checkMark, []any{[]byte(m), int64(t.info.Minute()), []byte(t.name)}, &id); err != nil {
+			return err
+		} else if !found || id != t.id {
+			t.differs("thread %q is missing from the list of mark %q", t.name, m)
+		}
+	}
+	return nil
 }
 
 // visit folds one entry and follows the ids that it has.
@@ -287,9 +309,7 @@ func (t *threadCheck) compare() {
 	if !t.whole {
 		return
 	}
-	have, herr := t.info.MarshalBinary()
-	log, lerr := t.fold.MarshalBinary()
-	if herr != nil || lerr != nil || !bytes.Equal(have, log) {
+	if !lists.Same(t.info, &t.fold) {
 		t.differs("the summary of thread %q is not what its log says", t.name)
 	}
 	if len(t.missing) > t.removed {

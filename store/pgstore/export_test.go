@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/groupcommit"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/pgstore/internal/wire"
 )
 
@@ -29,6 +30,12 @@ func (s *Store) ThreadsStatement(q posthouse.ThreadQuery, n int) (string, []any)
 	if q.Gates {
 		sql, args = (&gateWalk{ThreadQuery: q}).build(n)
 	}
+	return s.sql(sql), args
+}
+
+func (s *Store) SetStatement(q posthouse.ThreadQuery) (string, []any) {
+	set := lists.Sets(&q)[0]
+	sql, args := buildSet(&set)
 	return s.sql(sql), args
 }
 

@@ -43,7 +43,7 @@ func TestSchemaWithoutMinutes(t *testing.T) {
 	_, functions, _ := strings.Cut(string(first), "-- append appends one entry.")
 	c := connect(t, url)
 	for _, script := range []string{
-		"DROP FUNCTION posthouse.append; DROP FUNCTION posthouse.append_many; DROP INDEX posthouse.threads_minute",
+		"DROP TABLE posthouse.marks; DROP FUNCTION posthouse.mark CASCADE; ALTER TABLE posthouse.threads DROP COLUMN marks; DROP FUNCTION posthouse.append; DROP FUNCTION posthouse.append_many; DROP INDEX posthouse.threads_minute",
 		"ALTER TABLE posthouse.threads DROP COLUMN minute; UPDATE posthouse.meta SET version = 2",
 		"--" + functions,
 	} {

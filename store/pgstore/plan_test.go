@@ -26,7 +26,7 @@ func TestPlans(t *testing.T) {
 		var batches []*posthouse.Batch
 		for n := range each {
 			h := posthouse.Header{
-				Run: fmt.Sprint("run-", i), Coordination: []string{"", "desk"}[i%2], Status: posthouse.StatusRunning,
+				Kind: posthouse.KindInput, Run: fmt.Sprint("run-", i), Coordination: []string{"", "desk"}[i%2], Status: posthouse.StatusRunning,
 				Labels: map[string]string{"customer": fmt.Sprint(i % 100), "tier": fmt.Sprint(n % 2)},
 			}
 			items := []storetest.Item{l.Checkpoint(h, "state")}
@@ -42,14 +42,14 @@ func TestPlans(t *testing.T) {
 		}
 	}
 	c := connect(t, pgtest.URL(t))
-	for _, table := range []string{"threads", "entries", "ids", "gates"} {
+	for _, table := range []string{"threads", "entries", "ids", "gates", "marks"} {
 		run(t, c, "VACUUM ANALYZE posthouse."+table)
 	}
 	type query struct {
 		sql  string
 		args []any
 	}
-	indexes := map[string]string{"newest threads": "threads_minute", "newest, a later page": "threads_minute"}
+	indexes := map[string]string{"newest threads": "threads_minute", "newest, a later page": "threads_minute", "newest of a label": "marks_pkey", "newest of a status": "marks_pkey", "a search": "marks_pkey"}
 	of := func(sql string, args []any) query { return query{sql, args} }
 	for name, q := range map[string]query{
 		"latest":                of(s.ListStatement(posthouse.Query{Descending: true}, 1)),
@@ -67,6 +67,9 @@ func TestPlans(t *testing.T) {
 		"newest, a later page":  of(s.ThreadsStatement(posthouse.ThreadQuery{Newest: true, After: "60000.t0100"}, 50)),
 		"newest that wait":      of(s.ThreadsStatement(posthouse.ThreadQuery{Newest: true, Waiting: true}, 50)),
 		"newest of a prefix":    of(s.ThreadsStatement(posthouse.ThreadQuery{Newest: true, Prefix: "t00"}, 50)),
+		"newest of a label":     of(s.ThreadsStatement(posthouse.ThreadQuery{Newest: true, Label: "customer", LabelValue: "7"}, 50)),
+		"newest of a status":    of(s.ThreadsStatement(posthouse.ThreadQuery{Newest: true, Status: posthouse.StatusRunning, After: "60000.t0100"}, 50)),
+		"a search":              of(s.SetStatement(posthouse.ThreadQuery{Newest: true, Text: "t003"})),
 		"threads that are due":  of(s.ThreadsStatement(posthouse.ThreadQuery{DueBefore: 1}, 50)),
 		"a log":                 of(s.ReadStatement("t0007", posthouse.Range{To: 1 << 40}, 50)),
 		"the end of a log":      of(s.ReadStatement("t0007", posthouse.Range{To: 1 << 40, Reverse: true}, 1)),

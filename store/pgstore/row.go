@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/terms"
 	"github.com/posthouse/posthouse/store/pgstore/internal/wire"
@@ -13,7 +14,7 @@ import (
 
 // callAppend calls the function that appends, see the last migration.
 const callAppend = `SELECT status, tail_seq, tail_hash, taken, taken_thread, taken_seq
-	FROM posthouse.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`
+	FROM posthouse.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)`
 
 // The answers of the function.
 const (
@@ -25,7 +26,7 @@ const (
 
 // callAppendMany calls the function that appends to many threads.
 const callAppendMany = `SELECT entry, status, tail_seq, tail_hash
-	FROM posthouse.append_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`
+	FROM posthouse.append_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`
 
 // A row is a batch as the tables have it. Its memory is used again for the next batch.
 type row struct {
@@ -33,6 +34,7 @@ type row struct {
 	gone, bodies []byte
 	kept         int32
 	state        []byte
+	marks        []byte
 	gates        []gateRow
 	index
 }
@@ -46,6 +48,7 @@ func (r *row) set(b *posthouse.Batch) error {
 	}
 	joined, kept := bodies.Join(b.Entry.Bodies)
 	r.gone, r.bodies, r.kept = nonEmpty(gone), nonEmpty(joined), int32(kept)
+	r.marks = appendMarks(r.marks[:0], b.Thread)
 	r.gates = appendGates(r.gates[:0], b.Thread.Waiting)
 	r.index.set(b)
 	r.state, err = appendState(r.state[:0], b.Thread)
@@ -91,6 +94,7 @@ func writeOne(a *wire.Args, r *row, careful bool) {
 		a.Int8(int64(info.Due))
 	}
 	a.Int8(int64(info.Minute()))
+	a.Bytes(r.marks)
 	a.Int8(sumGates(r.gates))
 	a.Array(wire.Int8, len(r.gates), func(i int) { a.PutInt8(r.gates[i].list) })
 	a.Array(wire.Bytea, len(r.gates), func(i int) { a.PutText(string(r.gates[i].id)) })
@@ -124,6 +128,7 @@ func writeMany(a *wire.Args, requests []*request) {
 	column(wire.Bool, func(r *row) { a.PutBool(isLive(r.batch.Thread)) })
 	column(wire.Int8, func(r *row) { putDue(a, r.batch.Thread.Due) })
 	column(wire.Int8, func(r *row) { a.PutInt8(int64(r.batch.Thread.Minute())) })
+	column(wire.Bytea, func(r *row) { a.PutBytes(r.marks) })
 	column(wire.Int8, func(r *row) { a.PutInt8(sumGates(r.gates)) })
 
 	gates := partsOf(requests, func(r *row) int { return len(r.gates) })
@@ -326,7 +331,7 @@ type gateRow struct {
 func appendGates(rows []gateRow, waiting []posthouse.WaitingGate) []gateRow {
 	for i := range waiting {
 		w := &waiting[i]
-		for _, list := range w.Lists() {
+		for _, list := range lists.OfGate(w) {
 			rows = append(rows, gateRow{int64(list), w.ID})
 		}
 	}
@@ -347,6 +352,14 @@ func sumGates(rows []gateRow) int64 {
 		_, _ = h.Write([]byte(r.id))
 	}
 	return int64(h.Sum64() | 1)
+}
+
+// appendMarks appends a thread's marks, each after its length in two bytes.
+func appendMarks(room []byte, info *posthouse.ThreadInfo) []byte {
+	for _, m := range lists.Marks(info) {
+		room = append(binary.BigEndian.AppendUint16(room, uint16(len(m))), m...)
+	}
+	return room
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -17,8 +17,11 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// minutesSchema is the migration that adds minutes, which are filled from the summaries.
-const minutesSchema = 3
+// The migrations that add what is filled from the summaries.
+const (
+	minutesSchema = 3
+	marksSchema   = 4
+)
 
 func migrations() ([]sqlschema.Migration, error) {
 	dir, err := fs.Sub(migrationFiles, "migrations")
@@ -35,7 +38,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	return s.lend(ctx, "bring the schema up to date", func(ctx context.Context, c *conn) error {
-		ms[minutesSchema-1].Then = c.fillMinutes
+		ms[minutesSchema-1].Then, ms[marksSchema-1].Then = c.fillMinutes, c.fillMarks
 		db := &schemaDB{c: c}
 		if s.opts.ReadOnly {
 			have, err := db.Version(ctx)
@@ -147,6 +150,65 @@ func (c *conn) fillMinutes(ctx context.Context) error {
 			return err
 		}
 		if _, err := c.Exec(ctx, c.s.sql(fill), ids, minutes); err != nil {
+			return err
+		}
+	}
+}
+
+// fillMarks completes the summaries that were written without labels, and writes the marks. It
+// leaves a summary that cannot be read to Check.
+func (c *conn) fillMarks(ctx context.Context) error {
+	const next = "SELECT t.id, t.name, t.state FROM posthouse.threads t WHERE t.id > $1 ORDER BY t.id LIMIT 512"
+	const logs = "SELECT e.thread, e.seq, e.header FROM posthouse.entries e WHERE e.thread = ANY ($1::bigint[]) ORDER BY e.thread, e.seq"
+	const fill = "UPDATE posthouse.threads t SET state = u.state, marks = u.marks FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS u(id, state, marks) WHERE t.id = u.id"
+	for last := int64(0); ; {
+		var ids []int64
+		infos, read := map[int64]*posthouse.ThreadInfo{}, 0
+		err := c.each(ctx, next, []any{last}, func(rows pgx.Rows) error {
+			var name, state []byte
+			read++
+			if err := rows.Scan(&last, &name, &state); err != nil {
+				return err
+			}
+			if info, err := readState(state); err == nil && info.Thread == string(name) {
+				ids, infos[last] = append(ids, last), info
+			}
+			return nil
+		})
+		if err != nil || read == 0 {
+			return err
+		}
+		err = c.each(ctx, logs, []any{ids}, func(rows pgx.Rows) error {
+			var id, seq int64
+			e := &posthouse.Entry{}
+			if err := rows.Scan(&id, &seq, &e.Header); err != nil {
+				return err
+			}
+			info := infos[id]
+			e.Seq = uint64(seq)
+			if !info.Dated || e.Seq < info.First {
+				return nil
+			}
+			e.Thread, e.Generation = info.Thread, info.Generation
+			records, err := e.Records()
+			if err == nil {
+				info.Recall(e.Seq, records)
+			}
+			return nil // a header that does not decode is left to Check
+		})
+		if err != nil {
+			return err
+		}
+		var states, marks [][]byte
+		for _, id := range ids {
+			infos[id].Dated = false
+			state, err := appendState(nil, infos[id])
+			if err != nil {
+				return err
+			}
+			states, marks = append(states, state), append(marks, appendMarks(nil, infos[id]))
+		}
+		if _, err := c.Exec(ctx, c.s.sql(fill), ids, states, marks); err != nil {
 			return err
 		}
 	}

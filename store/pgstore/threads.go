@@ -1,7 +1,6 @@
 package pgstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/pgstore/internal/paging"
 )
 
@@ -23,8 +23,12 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 			yield(nil, posthouse.Invalid("after", "cannot be joined with a due time: that order has no cursor"))
 			return
 		}
-		w := &threadWalk{ThreadQuery: q, pace: paging.For(q.Limit)}
+		w := &threadWalk{ThreadQuery: q, given: q, pace: paging.For(q.Limit)}
 		if err := w.start(); err != nil {
+			yield(nil, err)
+			return
+		}
+		if err := w.findFew(ctx, s); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -46,8 +50,11 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 // A threadWalk is a query and its position.
 type threadWalk struct {
 	posthouse.ThreadQuery
+	given posthouse.ThreadQuery // as the caller has it
 	pace  paging.Pace
 	begun bool
+	few   bool
+	ids   []int64          // of a few threads in order, those that are left
 	at    posthouse.Millis // when the last thread seen, the one named in After, is due, or its minute
 }
 
@@ -55,7 +62,7 @@ type threadWalk struct {
 func (w *threadWalk) start() (err error) {
 	if w.ByActivity() && w.After != "" && w.Thread == "" {
 		w.begun = true
-		w.at, w.After, err = posthouse.ParseActivityCursor(w.After)
+		w.at, w.After, err = lists.ParseActivityCursor(w.After)
 	}
 	return err
 }
@@ -66,9 +73,9 @@ func (w *threadWalk) named(ctx context.Context, s *Store, _ int) (page []*postho
 	for _, t := range found {
 		switch {
 		case w.Gates:
-			page = w.GatesOf(t.info)
+			page = lists.Gates(&w.ThreadQuery, t.info)
 		case w.Match(t.info):
-			follows, bad := w.Follows(t.info)
+			follows, bad := lists.Follows(&w.ThreadQuery, t.info)
 			if bad != nil {
 				return nil, false, bad
 			}
@@ -81,6 +88,9 @@ func (w *threadWalk) named(ctx context.Context, s *Store, _ int) (page []*postho
 }
 
 func (w *threadWalk) page(ctx context.Context, s *Store, _ int) (page []*posthouse.ThreadInfo, more bool, err error) {
+	if w.few {
+		return w.fewPage(ctx, s)
+	}
 	n := w.pace.Next(paging.MaxRows)
 	sql, args := w.build(n)
 	found, err := s.summaries(ctx, sql, args...)
@@ -111,6 +121,8 @@ func (w *threadWalk) build(n int) (string, []any) {
 	}
 	b.and("true")
 	switch {
+	case w.ByActivity() && lists.Walk(&w.ThreadQuery) != "":
+		return w.buildMark(n)
 	case w.ByActivity():
 		columns, order = strings.Replace(selectThread, "t.state", "t.state, t.minute", 1), "t.minute DESC, t.name DESC"
 		if w.begun {
@@ -121,8 +133,8 @@ func (w *threadWalk) build(n int) (string, []any) {
 	}
 	if w.Prefix != "" {
 		b.and("t.name >= %s", []byte(w.Prefix))
-		if end := behind(w.Prefix); end != nil {
-			b.and("t.name < %s", end)
+		if end := lists.After(w.Prefix); end != "" {
+			b.and("t.name < %s", []byte(end))
 		}
 	}
 	switch {
@@ -134,14 +146,87 @@ func (w *threadWalk) build(n int) (string, []any) {
 	return columns + strings.Join(b.where, " AND ") + " ORDER BY " + order + limit, b.args
 }
 
-// behind returns the first name after all that begin with a prefix, nil if they are the last.
-func behind(prefix string) []byte {
-	end := bytes.TrimRight([]byte(prefix), "\xff")
-	if len(end) > 0 {
-		end[len(end)-1]++
-		return end
+// buildMark walks the threads of one mark by activity.
+func (w *threadWalk) buildMark(n int) (string, []any) {
+	var b statement
+	b.and("m.mark = %s", []byte(lists.Walk(&w.ThreadQuery)))
+	if w.begun {
+		b.and("(m.minute, m.name) < (%s::bigint, %s::bytea)", int64(w.at), []byte(w.After))
+	}
+	return "SELECT t.id, t.name, t.seq, t.state, m.minute FROM (SELECT m.thread, m.minute, m.name FROM posthouse.marks m WHERE " + strings.Join(b.where, " AND ") +
+		fmt.Sprintf(" ORDER BY m.minute DESC, m.name DESC LIMIT %d) m", n) +
+		" CROSS JOIN LATERAL (SELECT t.id, t.name, t.seq, t.state FROM posthouse.threads t WHERE t.id = m.thread OFFSET 0) t ORDER BY m.minute DESC, m.name DESC", b.args
+}
+
+// buildSet finds the rows of a set, at most one more than a few of each of its ranges.
+func buildSet(set *lists.Set) (string, []any) {
+	var b statement
+	var each []string
+	add := func(columns, key, from, to string) {
+		b.where = nil
+		b.and(key+" >= %s", []byte(from))
+		if to != "" {
+			b.and(key+" < %s", []byte(to))
+		}
+		each = append(each, fmt.Sprintf("(SELECT %s WHERE %s ORDER BY %s LIMIT %d)", columns, strings.Join(b.where, " AND "), key, lists.Few+1))
+	}
+	if set.Prefix != "" {
+		add("t.id, t.name, t.minute FROM posthouse.threads t", "t.name", set.Prefix, lists.After(set.Prefix))
+	}
+	for _, r := range set.Ranges {
+		add("m.thread, m.name, m.minute FROM posthouse.marks m", "m.mark", r.From, r.To)
+	}
+	return strings.Join(each, " UNION ALL "), b.args
+}
+
+// findFew finds the threads of the first set of the query that has few, if one has.
+func (w *threadWalk) findFew(ctx context.Context, s *Store) error {
+	sets := lists.Sets(&w.ThreadQuery)
+	for i := range sets {
+		var places []lists.Place
+		sql, args := buildSet(&sets[i])
+		err := s.read(ctx, "list threads", func(ctx context.Context, c *conn) error {
+			places = nil
+			return c.each(ctx, sql, args, func(rows pgx.Rows) error {
+				var p lists.Place
+				var name []byte
+				err := rows.Scan(&p.ID, &name, &p.Minute)
+				p.Name = string(name)
+				places = append(places, p)
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if len(places) > lists.Few {
+			continue
+		}
+		places, err = lists.Order(&w.given, places)
+		for _, p := range places {
+			w.ids = append(w.ids, p.ID)
+		}
+		w.few = true
+		return err
 	}
 	return nil
+}
+
+// fewPage reads the next summaries of what findFew found.
+func (w *threadWalk) fewPage(ctx context.Context, s *Store) (page []*posthouse.ThreadInfo, more bool, err error) {
+	ids := w.ids[:min(w.pace.Next(paging.MaxRows), len(w.ids))]
+	w.ids = w.ids[len(ids):]
+	found, err := s.summaries(ctx, selectThread+"t.id = ANY ($1::bigint[])", ids)
+	at := make(map[int64]*posthouse.ThreadInfo, len(found))
+	for _, t := range found {
+		at[t.id] = t.info
+	}
+	for _, id := range ids {
+		if t := at[id]; t != nil && w.Match(t) {
+			page = append(page, t)
+		}
+	}
+	return page, len(w.ids) > 0, err
 }
 
 // A summary is a row of table threads.
@@ -243,8 +328,8 @@ func (w *gateWalk) page(ctx context.Context, s *Store, _ int) (page []*posthouse
 			continue
 		}
 		for i := range t.info.Waiting {
-			if g := &t.info.Waiting[i]; w.MatchGate(g) {
-				threads[t.id][g.ID] = t.info.OfGate(g)
+			if g := &t.info.Waiting[i]; lists.MatchGate(&w.ThreadQuery, g) {
+				threads[t.id][g.ID] = lists.WithGate(t.info, g)
 			}
 		}
 	}
@@ -268,7 +353,7 @@ func (w *gateWalk) build(n int) (string, []any) {
 	}
 	var b statement
 	var each []string
-	for _, list := range w.GateLists() {
+	for _, list := range lists.ForGates(&w.ThreadQuery) {
 		b.where = nil
 		b.and("g.list = %s", int64(list))
 		if w.After != "" {

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/internal/away"
 )
 
@@ -149,25 +149,25 @@ func (s *Store) checkThread(ctx context.Context, name string) ([]error, error) {
 // checkOwn looks for the thread in the lists of threads, gates and commits. A row too many
 // does no harm: what a list finds is matched.
 func (s *Store) checkOwn(ctx context.Context, t *threadCheck, info *posthouse.ThreadInfo) error {
-	lists := [][2]string{} // key after the prefix, member
+	rows := [][2]string{} // key after the prefix, member
 	if info != nil && isActive(info) {
-		lists = append(lists, [2]string{"active", t.name})
+		rows = append(rows, [2]string{"active", t.name})
 	}
 	if info != nil && info.Due != 0 {
-		lists = append(lists, [2]string{"due", t.name})
+		rows = append(rows, [2]string{"due", t.name})
 	}
 	if info != nil {
 		for i := range info.Waiting {
 			w := &info.Waiting[i]
-			for _, list := range w.Lists() {
-				lists = append(lists, [2]string{"g:" + key64(uint64(list)), string(w.ID) + "\x00" + t.name})
+			for _, list := range lists.OfGate(w) {
+				rows = append(rows, [2]string{"g:" + key64(uint64(list)), string(w.ID) + "\x00" + t.name})
 			}
 		}
 	}
 	for _, seq := range t.seqs {
-		lists = append(lists, [2]string{"commits", key64(seq) + t.name})
+		rows = append(rows, [2]string{"commits", key64(seq) + t.name})
 	}
-	for some := range slices.Chunk(lists, maxRows) {
+	for some := range slices.Chunk(rows, maxRows) {
 		if err := s.retryUnknown(ctx, "check", func(ctx context.Context) error {
 			commands := make([][]string, len(some))
 			for i, l := range some {
@@ -256,9 +256,7 @@ func (t *threadCheck) compare(info *posthouse.ThreadInfo) {
 	if !t.whole {
 		return
 	}
-	have, herr := info.MarshalBinary()
-	log, lerr := t.fold.MarshalBinary()
-	if herr != nil || lerr != nil || !bytes.Equal(have, log) {
+	if !lists.Same(info, &t.fold) {
 		t.differs("the summary of thread %q is not what its log says", t.name)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/canon"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/terms"
 )
@@ -158,7 +159,7 @@ func record(t *posthouse.ThreadInfo) (string, error) {
 	var rows []byte
 	for i := range t.Waiting {
 		w := &t.Waiting[i]
-		for _, list := range w.Lists() {
+		for _, list := range lists.OfGate(w) {
 			rows = binary.BigEndian.AppendUint64(rows, uint64(list))
 			rows = append(append(rows, byte(len(w.ID))), w.ID...)
 		}

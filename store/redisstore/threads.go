@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/newest"
 )
@@ -58,10 +59,10 @@ func (w *threadWalk) named(ctx context.Context, _ int) (page []*posthouse.Thread
 	switch {
 	case info == nil:
 	case w.Gates:
-		page = w.GatesOf(info)
+		page = lists.Gates(&w.ThreadQuery, info)
 	case w.Match(info):
 		var follows bool
-		follows, err = w.Follows(info)
+		follows, err = lists.Follows(&w.ThreadQuery, info)
 		if follows {
 			page = append(page, info)
 		}
@@ -70,13 +71,13 @@ func (w *threadWalk) named(ctx context.Context, _ int) (page []*posthouse.Thread
 }
 
 func (w *threadWalk) page(ctx context.Context, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
-	if w.Status != "" || w.Graph != "" || w.Released {
+	if w.Status != "" || w.Graph != "" || w.Released || w.Label != "" || w.Text != "" {
 		n = maxRows // most may not match
 	}
 	from, to := "-", "+"
 	if w.Prefix != "" {
 		from = "[" + w.Prefix
-		if end := behindPrefix(w.Prefix); end != "" {
+		if end := lists.After(w.Prefix); end != "" {
 			to = "(" + end
 		}
 	}
@@ -109,19 +110,6 @@ func (w *threadWalk) page(ctx context.Context, n int) (page []*posthouse.ThreadI
 		}
 	}
 	return page, len(r) == 2*n, nil
-}
-
-// behindPrefix returns the first name after all that begin with a prefix, "" if they are
-// the last.
-func behindPrefix(prefix string) string {
-	end := []byte(prefix)
-	for len(end) > 0 && end[len(end)-1] == 0xff {
-		end = end[:len(end)-1]
-	}
-	if len(end) > 0 {
-		end[len(end)-1]++
-	}
-	return string(end)
 }
 
 // dueBy reads all names at once, since there is no cursor by due time.
@@ -171,8 +159,8 @@ func (w *threadWalk) gates(ctx context.Context, n int) (page []*posthouse.Thread
 			continue
 		}
 		for i := range info.Waiting {
-			if open := &info.Waiting[i]; string(open.ID) == id && w.MatchGate(open) {
-				page = append(page, info.OfGate(open))
+			if open := &info.Waiting[i]; string(open.ID) == id && lists.MatchGate(&w.ThreadQuery, open) {
+				page = append(page, lists.WithGate(info, open))
 			}
 		}
 	}
@@ -185,7 +173,7 @@ func (w *threadWalk) openGates(ctx context.Context, n int) (gates []string, more
 	err = w.s.retryUnknown(ctx, "list open gates", func(ctx context.Context) error {
 		gates, more = nil, false
 		var commands [][]string
-		for _, list := range w.GateLists() {
+		for _, list := range lists.ForGates(&w.ThreadQuery) {
 			key := w.s.prefix + "g:" + key64(uint64(list))
 			if w.Descending {
 				from := "+"

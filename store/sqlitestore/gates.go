@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
@@ -36,7 +37,7 @@ func openGateOf(w *posthouse.WaitingGate) openGate { return openGate{w.ID, w.Kin
 // write runs a statement for the row of the gate in each of its lists.
 func (g *openGate) write(c *db.Conn, sql string, thread int64) error {
 	w := posthouse.WaitingGate{Kind: g.kind, Audience: g.audience}
-	for _, list := range w.Lists() {
+	for _, list := range lists.OfGate(&w) {
 		if err := c.Run(sql, int64(list), string(g.id), thread); err != nil {
 			return err
 		}
@@ -118,8 +119,8 @@ func (w *gateWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more boo
 		if err != nil {
 			return false, err
 		}
-		if g := t.gates[posthouse.ID(id)]; g != nil && w.MatchGate(g) && w.Match(t.info) {
-			p.Add(t.info.OfGate(g), 256)
+		if g := t.gates[posthouse.ID(id)]; g != nil && lists.MatchGate(&w.ThreadQuery, g) && w.Match(t.info) {
+			p.Add(lists.WithGate(t.info, g), 256)
 		}
 	}
 	return false, nil
@@ -134,7 +135,7 @@ func (w *gateWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
 		}
 	}
 	args := []any{bound}
-	for _, list := range w.GateLists() {
+	for _, list := range lists.ForGates(&w.ThreadQuery) {
 		args = append(args, int64(list))
 	}
 	for len(args) < 1+maxGateLists {

@@ -61,7 +61,7 @@ func TestOpenGatesAreIndexedWhenMigrated(t *testing.T) {
 		t.Fatal(err)
 	}
 	inspect(t, path, func(c *sqlite.Conn) {
-		script(t, c, "DROP TABLE gates; ALTER TABLE slots DROP COLUMN sum; DROP INDEX threads_minute; ALTER TABLE threads DROP COLUMN minute; PRAGMA user_version=2")
+		script(t, c, "DROP TABLE gates; DROP TABLE marks; ALTER TABLE slots DROP COLUMN sum; DROP INDEX threads_minute; ALTER TABLE threads DROP COLUMN minute; PRAGMA user_version=2")
 	})
 
 	s = open(t, path, nil)

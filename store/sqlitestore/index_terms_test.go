@@ -162,7 +162,7 @@ func TestListsByIndexTerm(t *testing.T) {
 	var rows string
 	inspect(t, path, func(c *sqlite.Conn) {
 		rows = value(t, c, "SELECT count(*) FROM terms")
-		script(t, c, "DROP TABLE terms; DROP TABLE gates; ALTER TABLE slots DROP COLUMN sum; DROP INDEX threads_minute; ALTER TABLE threads DROP COLUMN minute; PRAGMA user_version=1")
+		script(t, c, "DROP TABLE terms; DROP TABLE gates; DROP TABLE marks; ALTER TABLE slots DROP COLUMN sum; DROP INDEX threads_minute; ALTER TABLE threads DROP COLUMN minute; PRAGMA user_version=1")
 	})
 	s = open(t, path, &sqlitestore.Options{Sync: sqlitestore.SyncNormal})
 	noDifference(t, s)

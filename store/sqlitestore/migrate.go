@@ -17,12 +17,13 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// The migrations that add what has to be filled: index terms from the log, gates and
-// minutes from the summaries.
+// The migrations that add what has to be filled: index terms from the log, gates, minutes
+// and marks from the summaries.
 const (
 	termsSchema   = 2
 	gatesSchema   = 3
 	minutesSchema = 6
+	marksSchema   = 7
 )
 
 func migrations() ([]sqlschema.Migration, error) {

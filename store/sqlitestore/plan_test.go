@@ -32,7 +32,7 @@ func TestPlans(t *testing.T) {
 	b := storetest.NewBuilder()
 	for i := range 20 {
 		l := b.Log(fmt.Sprintf("t%02d", i))
-		h := posthouse.Header{Run: fmt.Sprint("run-", i), Coordination: "desk", Status: posthouse.StatusRunning, Labels: map[string]string{"customer": fmt.Sprint(i % 5)}}
+		h := posthouse.Header{Kind: posthouse.KindInput, Run: fmt.Sprint("run-", i), Coordination: "desk", Status: posthouse.StatusRunning, Labels: map[string]string{"customer": fmt.Sprint(i % 5)}}
 		gate := l.GateOf(b.GateID(), posthouse.GateInfo{ExpiresAt: b.Now()})
 		if err := s.Append(t.Context(), l.Next(l.Checkpoint(h, "state"), gate)); err != nil {
 			t.Fatal(err)
@@ -62,6 +62,8 @@ func TestPlans(t *testing.T) {
 		"inbox": {Gates: true, People: true, Limit: 50}, "inbox of a person": {Gates: true, People: true, Person: "alice", Limit: 50},
 		"newest inbox": {Gates: true, People: true, Descending: true, Limit: 50}, "prefix": {Prefix: "t0", Limit: 50},
 		"waiting": {Waiting: true, Limit: 50}, "due": {DueBefore: 1 << 50, Limit: 50}, "one thread": {Thread: "t07"},
+		"newest of a label": {Label: "customer", LabelValue: "3", Newest: true, Limit: 50}, "newest of a status": {Status: posthouse.StatusRunning, Newest: true, Limit: 50},
+		"a label by name": {Label: "customer", LabelValue: "3", Limit: 50}, "a text": {Text: "t07", Newest: true, Limit: 50},
 		"newest": {Newest: true, Limit: 50}, "newest behind": {Newest: true, After: "4102444800000.t", Limit: 50},
 	} {
 		doing = name

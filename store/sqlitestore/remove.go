@@ -50,6 +50,9 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 		if err := w.reopen(t, nil); err != nil {
 			return done, err
 		}
+		if err := w.unmark(t, r.Thread, t.face.marks(r.Thread)); err != nil {
+			return done, err
+		}
 		delete(w.threads, r.Thread)
 		return done, cmp.Or(w.Run(qDropTail, t.id), w.Run(qDropThread, t.id))
 	case t.id == 0:

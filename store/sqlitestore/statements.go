@@ -68,6 +68,13 @@ const (
 	qAddGate  = `INSERT INTO gates (list, id, thread) VALUES (?1, ?2, ?3) ON CONFLICT (list, id) DO UPDATE SET thread = ?3`
 	qDropGate = `DELETE FROM gates WHERE list = ?1 AND id = ?2 AND thread = ?3`
 
+	qAddMark  = `INSERT INTO marks (mark, minute, name, thread) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (mark, minute, name) DO UPDATE SET thread = ?4`
+	qDropMark = `DELETE FROM marks WHERE mark = ?1 AND minute = ?2 AND name = ?3`
+	qMarked   = `SELECT thread, name, minute FROM marks WHERE mark >= ?1 AND mark < ?2 LIMIT ?3`
+	qNamed    = `SELECT id, name, minute FROM threads INDEXED BY threads_name WHERE name >= ?1 ORDER BY name LIMIT ?2`
+	qMarkWalk = `SELECT ` + layout.SummaryColumns + `, m.minute FROM marks m CROSS JOIN threads t ON t.id = m.thread CROSS JOIN tails a ON a.id = t.id
+		WHERE m.mark = ?1 AND (m.minute, m.name) < (?2, ?3) ORDER BY m.minute DESC, m.name DESC`
+
 	qSlot  = `SELECT value, revision, fence, sum FROM slots WHERE thread = ?1 AND step = ?2`
 	qSlots = `SELECT thread, step, value, revision, fence, sum FROM slots WHERE thread >= ?1 AND (thread, step) > (?1, ?2) AND value IS NOT NULL
 		ORDER BY thread, step`

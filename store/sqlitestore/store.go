@@ -137,6 +137,7 @@ func (s *Store) setUp(ctx context.Context, c *db.Conn) error {
 	ms[termsSchema-1].Then = func(ctx context.Context) error { return lists.Fill(ctx, c) }
 	ms[gatesSchema-1].Then = func(ctx context.Context) error { return fillGates(ctx, c) }
 	ms[minutesSchema-1].Then = func(ctx context.Context) error { return fillMinutes(ctx, c) }
+	ms[marksSchema-1].Then = func(ctx context.Context) error { return fillMarks(ctx, c) }
 	version, err := schemaDB{c}.Version(ctx)
 	if err == nil && version < len(ms) {
 		err = s.writes(c)

@@ -22,6 +22,9 @@ type thread struct {
 
 	open []openGate // gates that have rows
 
+	face   face // the marks of this one have rows
+	marked bool
+
 	terms lists.Written
 }
 
@@ -70,7 +73,8 @@ func (w *writer) loadThread(name string) (*thread, *posthouse.ThreadInfo, error)
 	}
 	t.id, t.row, t.top, t.tail, t.summed, t.changed = s.ID, s.Row, s.Top, s.Info.Tail, s.Seq, s.Anew
 	t.row.Minute = s.Info.Minute() // what the append of the last entry wrote
-	if !s.Anew {                   // else the gates' rows are unknown and are written again
+	t.face, t.marked = faceOf(s.Info), true
+	if !s.Anew { // else the gates' rows are unknown and are written again
 		t.open = openGates(s.Info.Waiting)
 	}
 	return t, s.Info, nil
@@ -82,6 +86,11 @@ func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 	info := b.Thread
 	row := layout.RowOf(info, t.row.Flags)
 	fresh := t.id == 0
+	if !fresh {
+		if err := w.remark(t, info); err != nil {
+			return err
+		}
+	}
 	switch {
 	case fresh:
 		if err := w.Run(qAddThread, b.Entry.Thread, row.Flags, orNull(row.Active), orNull(int64(row.Due)), int64(row.Minute)); err != nil {
@@ -97,6 +106,11 @@ func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 		return nil
 	}
 	t.row, t.changed = row, false
+	if fresh {
+		if err := w.remark(t, info); err != nil {
+			return err
+		}
+	}
 	return w.setSummary(t, info, fresh)
 }
 

@@ -10,6 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
@@ -58,13 +59,13 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 		switch {
 		case have == nil:
 		case q.Gates:
-			for _, t := range q.GatesOf(have.Info) {
+			for _, t := range lists.Gates(&q, have.Info) {
 				if !yield(t, nil) {
 					return
 				}
 			}
 		case q.Match(have.Info):
-			if follows, err := q.Follows(have.Info); err != nil || follows {
+			if follows, err := lists.Follows(&q, have.Info); err != nil || follows {
 				yield(have.Info, err)
 			}
 		}
@@ -79,6 +80,8 @@ type threadWalk struct {
 	due  posthouse.Millis
 
 	minute posthouse.Millis // of the last thread seen, by activity
+	begun  bool
+	places []lists.Place // where few threads are looked at, those that are left
 }
 
 // minuteColumn is the column of the minute in qThreadsNewest.
@@ -88,12 +91,25 @@ const minuteColumn = 6
 func (w *threadWalk) beginNewest() (err error) {
 	w.minute, w.name = math.MaxInt64, ""
 	if w.After != "" {
-		w.minute, w.name, err = posthouse.ParseActivityCursor(w.After)
+		w.minute, w.name, err = lists.ParseActivityCursor(w.After)
 	}
 	return err
 }
 
 func (w *threadWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more bool, err error) {
+	if !w.begun {
+		w.begun = true
+		few, err := w.few(c)
+		if err != nil {
+			return false, err
+		}
+		if few && len(w.places) == 0 {
+			return false, nil
+		}
+	}
+	if w.places != nil {
+		return w.nextFew(c, p)
+	}
 	for stmt, err := range w.open(c) {
 		if err != nil {
 			return false, err
@@ -132,6 +148,8 @@ func (w *threadWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
 	switch {
 	case w.DueBefore != 0:
 		return c.Rows(qThreadsDue, int64(w.DueBefore), int64(w.due), w.name)
+	case w.ByActivity() && lists.Walk(&w.ThreadQuery) != "":
+		return c.Rows(qMarkWalk, []byte(lists.Walk(&w.ThreadQuery)), int64(w.minute), w.name)
 	case w.ByActivity():
 		return c.Rows(qThreadsNewest, int64(w.minute), w.name)
 	case w.Runnable || w.Leased:

@@ -79,7 +79,7 @@ var missing = []string{
 // returns its cases, added here.
 func Cases() []Case {
 	return slices.Concat(
-		appendCases(), bulkCases(), idCases(), readCases(), listCases(), threadCases(), activityCases(),
+		appendCases(), bulkCases(), idCases(), readCases(), listCases(), threadCases(), activityCases(), labelCases(),
 		slotCases(), nameCases(), removeCases(), watchCases(), boundaryCases(), lifecycleCases(),
 		reopenCases(),
 	)

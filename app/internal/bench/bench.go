@@ -68,6 +68,7 @@ func workloads() []workload {
 		{"turns", "400 turns: 1,600 checkpoints, 1,200 messages, a constant text of 20 KB", turns},
 		{"latest", "open the store and read the latest state, of 100 and of 100,000 checkpoints", latest},
 		{"headers", "1,000 headers of a history", headers},
+		{"lists", "50 of 100,000 threads against 50 of 1,000: by activity, status, label and text, in memory and SQLite", lists},
 		{"nodes", "1,000 nodes that make no checkpoint, against bare calls through an interface with a map write", nodes},
 		{"fanout", "10,000 sends to a task against 1,000, in memory", fanout},
 		{"state", "steps that change 100 bytes of a state of 500 KB against one of 5 KB, in memory", state},
@@ -79,6 +80,7 @@ func storeWorkloads() []workload {
 	return []workload{
 		{"writer", "500 steps of a state of 1 KB in one thread, signed", writer},
 		{"writers", "1,000 threads of 10 steps at once", writers},
+		{"threads", "50 of 100,000 threads against 50 of 1,000: by activity, status, label and text", serverLists},
 	}
 }
 

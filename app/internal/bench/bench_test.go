@@ -27,7 +27,7 @@ func TestAll(t *testing.T) {
 	for _, url := range []string{"sqlite:" + filepath.Join(disk, "x.db"), "file:" + filepath.Join(disk, "log")} {
 		o.Server = &scratch.Server{URL: url, Open: func(ctx context.Context, url string) (posthouse.Store, error) { return local.Open(ctx, url, nil) }}
 		more, err := Run(t.Context(), o)
-		if err != nil || len(more) != 8 {
+		if err != nil || len(more) != 12 {
 			t.Fatalf("%s: more %v, error %v", url, more, err)
 		}
 		figures = append(figures, more...)

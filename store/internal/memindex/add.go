@@ -187,6 +187,7 @@ func (ix *Index) summarise(t *thread, info *posthouse.ThreadInfo, keep bool) {
 		ix.due.remove(t)
 	}
 	active := info.Minute() != t.info.Minute()
+	marked := ix.remark(t, info, active)
 	if active {
 		ix.newest.remove(t)
 	}
@@ -197,6 +198,9 @@ func (ix *Index) summarise(t *thread, info *posthouse.ThreadInfo, keep bool) {
 	}
 	if active {
 		ix.newest.add(t)
+	}
+	if marked != nil {
+		marked()
 	}
 	if moved && info.Due != 0 {
 		ix.due.add(t)
@@ -221,7 +225,11 @@ func (t *thread) copy(info *posthouse.ThreadInfo) {
 	}
 	t.info.Births, t.info.Waiting = unchanged(was.Births, info.Births), unchanged(was.Waiting, info.Waiting)
 	t.info.Signals, t.info.Taken = unchanged(was.Signals, info.Signals), unchanged(was.Taken, info.Taken)
-	t.info.Cancelling = unchanged(was.Cancelling, info.Cancelling)
+	t.info.Cancelling, t.info.Begun = unchanged(was.Cancelling, info.Cancelling), unchanged(was.Begun, info.Begun)
+	t.info.Labels = was.Labels
+	if !sameLabels(was.Labels, info.Labels) {
+		t.info.Labels = maps.Clone(info.Labels)
+	}
 }
 
 // unchanged returns was if is equals it, else a copy of is.
@@ -250,5 +258,6 @@ func CloneInfo(t *posthouse.ThreadInfo) *posthouse.ThreadInfo {
 	c := *t
 	c.Branches, c.Births, c.Waiting = slices.Clone(t.Branches), slices.Clone(t.Births), slices.Clone(t.Waiting)
 	c.Signals, c.Taken, c.Cancelling = slices.Clone(t.Signals), slices.Clone(t.Taken), slices.Clone(t.Cancelling)
+	c.Labels, c.Begun = maps.Clone(t.Labels), slices.Clone(t.Begun)
 	return &c
 }

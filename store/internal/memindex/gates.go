@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // An openGate is a gate that waits, as the lists of gates hold it. It never changes.
@@ -31,7 +32,7 @@ func (ix *Index) reopen(t *thread, info *posthouse.ThreadInfo) {
 		return
 	}
 	for _, g := range was[n : len(was)-end] {
-		for _, list := range g.Lists() {
+		for _, list := range lists.OfGate(&g.WaitingGate) {
 			o := ix.gates[list]
 			if o.remove(g); len(o.blocks) == 0 {
 				delete(ix.gates, list)
@@ -43,7 +44,7 @@ func (ix *Index) reopen(t *thread, info *posthouse.ThreadInfo) {
 	for _, w := range is[n : len(is)-end] {
 		g := &openGate{w, t}
 		open = append(open, g)
-		for _, list := range g.Lists() {
+		for _, list := range lists.OfGate(&g.WaitingGate) {
 			o := ix.gates[list]
 			if o == nil {
 				o = &ordered[*openGate]{cmp: byGate}
@@ -59,7 +60,7 @@ func (ix *Index) reopen(t *thread, info *posthouse.ThreadInfo) {
 // query's cursor past them.
 func (ix *Index) gatesPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool) {
 	var from []*cursor[*openGate]
-	for _, list := range q.GateLists() {
+	for _, list := range lists.ForGates(q) {
 		if o := ix.gates[list]; o != nil {
 			from = append(from, o.from(func(g *openGate) bool { return q.After == "" || q.Behind(string(g.ID)) }, q.Descending))
 		}
@@ -75,8 +76,8 @@ func (ix *Index) gatesPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.T
 			continue // the gate is in two of the lists
 		}
 		q.After = string(g.ID)
-		if info := &g.thread.info; q.MatchGate(&g.WaitingGate) && q.Match(info) {
-			page = append(page, CloneInfo(info.OfGate(&g.WaitingGate)))
+		if info := &g.thread.info; lists.MatchGate(q, &g.WaitingGate) && q.Match(info) {
+			page = append(page, CloneInfo(lists.WithGate(info, &g.WaitingGate)))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/internal/wake"
 )
 
@@ -36,7 +37,8 @@ type content struct {
 	active ordered[*thread]          // threads that queries for work may match
 	due    ordered[*thread]          // threads with something due, by due time
 	newest ordered[*thread]          // all threads, by activity, the newest at the end, where adding is cheap
-	gates  map[posthouse.GateList]*ordered[*openGate]
+	marks  ordered[*markRow]         // all threads by each of their marks
+	gates  map[lists.GateList]*ordered[*openGate]
 
 	commits []*Entry // in commit order, some of them gone
 	gone    int      // how many of commits are gone
@@ -51,6 +53,8 @@ type thread struct {
 	entries []*Entry               // nil where a released version was dropped
 	rows    ordered[*row]          // its checkpoints, by sequence
 	open    []*openGate            // as info.Waiting
+	marks   []*markRow             // in the index if marked
+	marked  bool
 }
 
 // An Entry is an entry of a log as the index knows it. [Data] and Gone change under the
@@ -91,7 +95,8 @@ func empty() content {
 		active:  ordered[*thread]{cmp: byName},
 		due:     ordered[*thread]{cmp: byDue},
 		newest:  ordered[*thread]{cmp: byActivity},
-		gates:   map[posthouse.GateList]*ordered[*openGate]{},
+		marks:   ordered[*markRow]{cmp: byMark},
+		gates:   map[lists.GateList]*ordered[*openGate]{},
 	}
 }
 
@@ -120,7 +125,7 @@ func byDue(a, b *thread) int {
 	return cmp.Or(cmp.Compare(a.info.Due, b.info.Due), byName(a, b))
 }
 
-func byActivity(a, b *thread) int { return posthouse.CompareActivity(&b.info, &a.info) }
+func byActivity(a, b *thread) int { return lists.CompareActivity(&b.info, &a.info) }
 
 func byName(a, b *thread) int { return strings.Compare(a.info.Thread, b.info.Thread) }
 

@@ -19,7 +19,7 @@ func large(t *testing.T, threads int) (ix *index, steps *int) {
 		l := b.Log(fmt.Sprintf("t%04d", i))
 		for n := range 50 {
 			h := posthouse.Header{
-				Run: fmt.Sprint("run-", i), Coordination: []string{"", "desk"}[i%2], Status: posthouse.StatusRunning,
+				Kind: posthouse.KindInput, Run: fmt.Sprint("run-", i), Coordination: []string{"", "desk"}[i%2], Status: posthouse.StatusRunning,
 				Labels: map[string]string{"customer": fmt.Sprint(n % 20)},
 			}
 			items := []storetest.Item{l.Checkpoint(h, "state")}
@@ -31,7 +31,7 @@ func large(t *testing.T, threads int) (ix *index, steps *int) {
 			l.Took(batch)
 		}
 	}
-	ix.rows.steps, ix.names.steps, ix.active.steps, ix.due.steps = steps, steps, steps, steps
+	ix.marks.steps, ix.rows.steps, ix.names.steps, ix.active.steps, ix.due.steps = steps, steps, steps, steps, steps
 	for _, c := range ix.coords {
 		c.steps = steps
 	}
@@ -68,6 +68,9 @@ func TestPagesPassFewItems(t *testing.T) {
 		"the inbox of a person": {walk(posthouse.ThreadQuery{Gates: true, People: true, Person: "alice"}), 51},
 		"threads":               {walk(posthouse.ThreadQuery{}), 50},
 		"threads by prefix":     {walk(posthouse.ThreadQuery{Prefix: "t000"}), 50},
+		"newest of a label":     {walk(posthouse.ThreadQuery{Label: "customer", LabelValue: "9", Newest: true}), 50},
+		"newest of a status":    {walk(posthouse.ThreadQuery{Status: posthouse.StatusRunning, Newest: true}), 50},
+		"a search":              {walk(posthouse.ThreadQuery{Text: "t0", Newest: true}), 210},
 		"waiting threads":       {walk(posthouse.ThreadQuery{Waiting: true}), 50},
 		"threads that are due":  {walk(posthouse.ThreadQuery{DueBefore: 1 << 50}), 51},
 	}

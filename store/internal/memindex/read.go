@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // An iterator takes one page each time it holds the lock. These limits bound a page.
@@ -229,7 +230,7 @@ func (ix *Index) match(ctx context.Context, q *posthouse.ThreadQuery) (*posthous
 	if t == nil {
 		return nil, nil
 	}
-	follows, err := q.Follows(&t.info)
+	follows, err := lists.Follows(q, &t.info)
 	if err != nil || !follows || !q.Match(&t.info) {
 		return nil, err
 	}
@@ -252,10 +253,20 @@ func (ix *Index) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n in
 	case q.Thread != "" && named == nil:
 		return nil, false, nil
 	case q.Gates:
-		for _, one := range q.GatesOf(&named.info) {
+		for _, one := range lists.Gates(q, &named.info) {
 			page = append(page, CloneInfo(one))
 		}
 		return page, false, nil
+	}
+	found, few, err := ix.few(q)
+	switch mark := lists.Walk(q); {
+	case err != nil:
+		return nil, false, err
+	case few:
+		page, more = fewPage(q, found, n)
+		return page, more, nil
+	case q.ByActivity() && mark != "":
+		return ix.walkMark(q, mark, n)
 	case q.ByActivity():
 		return ix.newestPage(q, n)
 	}
@@ -288,7 +299,7 @@ func (ix *Index) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n in
 func (ix *Index) newestPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
 	at := &thread{}
 	if q.After != "" {
-		at.info.Updated, at.info.Thread, err = posthouse.ParseActivityCursor(q.After)
+		at.info.Updated, at.info.Thread, err = lists.ParseActivityCursor(q.After)
 		if err != nil {
 			return nil, false, err
 		}

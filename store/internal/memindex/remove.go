@@ -23,6 +23,7 @@ func (ix *Index) RemoveAll(name string) []*Entry {
 	}
 	ix.names.remove(t)
 	ix.newest.remove(t)
+	ix.unmark(t)
 	if isActive(&t.info) {
 		ix.active.remove(t)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // pageSize is how many threads a reading of all of them yields if the caller asked for
@@ -49,20 +50,20 @@ func byName(q posthouse.ThreadQuery) posthouse.ThreadQuery {
 // page returns the first n of the threads that follow the cursor.
 func page(all iter.Seq2[*posthouse.ThreadInfo, error], q *posthouse.ThreadQuery, n int) (found []*posthouse.ThreadInfo, err error) {
 	cut := func() {
-		slices.SortFunc(found, posthouse.CompareActivity)
+		slices.SortFunc(found, lists.CompareActivity)
 		if len(found) > n {
 			clear(found[n:])
 			found = found[:n]
 		}
 	}
-	if _, err := q.Follows(&posthouse.ThreadInfo{}); err != nil {
+	if _, err := lists.Follows(q, &posthouse.ThreadInfo{}); err != nil {
 		return nil, err // also if there is no thread
 	}
 	for t, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		if follows, err := q.Follows(t); err != nil {
+		if follows, err := lists.Follows(q, t); err != nil {
 			return nil, err
 		} else if !follows {
 			continue

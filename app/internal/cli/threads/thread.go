@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +34,7 @@ func Thread(e *env.Env) *cobra.Command {
 }
 
 func threadList(e *env.Env) *cobra.Command {
-	var status, graph, order string
+	var status, graph, order, label, search string
 	var waiting, released bool
 	var limit int
 	cmd := &cobra.Command{
@@ -41,10 +43,11 @@ func threadList(e *env.Env) *cobra.Command {
 by name; with --limit 0 all of them. A thread that gets an entry while a long list by
 activity is read moves to its front and may be missing; a list by name misses none.`,
 		Example: `  posthouse thread list
+  posthouse thread list --search acme --label team=blue
   posthouse thread list --order asc --limit 0
   posthouse thread ls --status failed --json`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
-			q := env.Params("status", status, "graph", graph, "order", order, "waiting", env.IfSet(waiting), "released", env.IfSet(released))
+			q := env.Params("status", status, "graph", graph, "label", label, "q", search, "order", order, "waiting", env.IfSet(waiting), "released", env.IfSet(released))
 			threads, more, err := env.UpTo[*server.Thread](ctx, c, "/api/threads", q, limit)
 			if err != nil {
 				return err
@@ -58,6 +61,8 @@ activity is read moves to its front and may be missing; a list by name misses no
 	f := cmd.Flags()
 	f.StringVar(&status, "status", "", "only with this status")
 	f.StringVar(&graph, "graph", "", "only of this program")
+	f.StringVar(&label, "label", "", "only with this label, NAME=VALUE")
+	f.StringVar(&search, "search", "", "only where the name or a label's value begins so, or the name ends so (4 characters or more)")
 	f.StringVar(&order, "order", "", "asc or desc: by name, the first or the last first (default newest: the newest entry first)")
 	f.BoolVar(&waiting, "waiting", false, "only with open gates")
 	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
@@ -67,12 +72,29 @@ activity is read moves to its front and may be missing; a list by name misses no
 
 var threadTable = env.Table[*server.Thread]{
 	None: "no threads",
-	Head: []string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "CHECKPOINTS", "WAITING", "UPDATED"},
+	Head: []string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "LABELS", "CHECKPOINTS", "WAITING", "UPDATED", "NOW"},
 	Row: func(t *server.Thread) []string {
 		return []string{
-			t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), tree.Time(t.UpdatedAt),
+			t.Thread, string(t.Status), t.Graph, t.Coordination, labelLine(t.Labels), strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), tree.Time(t.UpdatedAt), nowOf(t),
 		}
 	},
+}
+
+// labelLine returns labels as they are written, sorted.
+func labelLine(labels map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		all = append(all, name+"="+labels[name])
+	}
+	return strings.Join(all, " ")
+}
+
+// nowOf returns the line of a thread, after how many effects have an unknown outcome.
+func nowOf(t *server.Thread) string {
+	if t.Unknown == 0 {
+		return t.Now
+	}
+	return strings.TrimSpace(strconv.Itoa(t.Unknown) + " unknown " + t.Now)
 }
 
 func threadShow(e *env.Env) *cobra.Command {
@@ -113,7 +135,7 @@ func showThread(out *term.Term, t *server.Thread) {
 		signed = "entry " + strconv.FormatUint(t.Signed, 10)
 	}
 	out.Fields(
-		"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
+		"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination, "labels", labelLine(t.Labels), "now", nowOf(t),
 		"versions", versions, "checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
 		"last hash", t.Tail.Hash.String(), "signed up to", signed, "since", tree.Time(t.CreatedAt), "updated", tree.Time(t.UpdatedAt),
 	)

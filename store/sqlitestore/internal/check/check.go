@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,9 +13,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/sqlschema"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
-	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
+	index "github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
 
 // A Source is what is checked.
@@ -110,7 +110,7 @@ type threadCheck struct {
 	disorder bool                  // order keys do not ascend
 	missing  map[posthouse.ID]bool // checkpoints and gates of the log that the index does not lead to
 	removed  int                   // checkpoints and gates that removals attest
-	terms    lists.Terms           // index terms already looked up
+	terms    index.Terms           // index terms already looked up
 }
 
 // A fold is what a thread's log says of it, up to an entry.
@@ -137,7 +137,7 @@ func (f *fold) skipsTo(e *posthouse.Entry) bool {
 }
 
 func (k *checker) thread(c *db.Conn, id int64) error {
-	t := &threadCheck{checker: k, c: c, id: id, missing: map[posthouse.ID]bool{}, terms: lists.Terms{}}
+	t := &threadCheck{checker: k, c: c, id: id, missing: map[posthouse.ID]bool{}, terms: index.Terms{}}
 	if err := t.load(); err != nil || t.stored == nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (t *threadCheck) checkpoint(h *posthouse.Header, entry int64, current, own 
 		return nil
 	}
 	delete(t.missing, h.ID)
-	switch missing, err := lists.Missing(t.c, t.id, h, t.terms); {
+	switch missing, err := index.Missing(t.c, t.id, h, t.terms); {
 	case err != nil:
 		return err
 	case missing:
@@ -325,9 +325,7 @@ func (t *threadCheck) meet() {
 	if !t.fold.whole {
 		return
 	}
-	have, herr := t.stored.Info.MarshalBinary()
-	log, lerr := t.fold.info.MarshalBinary()
-	if herr != nil || lerr != nil || !bytes.Equal(have, log) {
+	if !lists.Same(t.stored.Info, &t.fold.info) {
 		t.differs("the summary of thread %q is not what its log says", t.name)
 	}
 	if cmp := layout.CompareKeys(t.stored.Top, t.highest); cmp < 0 || cmp > 0 && !t.fold.gap {

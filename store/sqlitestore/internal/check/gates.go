@@ -7,6 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
@@ -19,7 +20,7 @@ func (t *threadCheck) gates() error {
 	}
 	for i := range s.Info.Waiting {
 		g := &s.Info.Waiting[i]
-		for _, list := range g.Lists() {
+		for _, list := range lists.OfGate(g) {
 			t.gateRows++
 			found, err := t.c.Has(qHasGate, int64(list), string(g.ID), t.id)
 			if err != nil {
@@ -46,7 +47,7 @@ func (k *checker) openGates(c *db.Conn) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		list, id := posthouse.GateList(stmt.ColumnInt64(0)), posthouse.ID(stmt.ColumnText(1))
+		list, id := lists.GateList(stmt.ColumnInt64(0)), posthouse.ID(stmt.ColumnText(1))
 		s, err := layout.SummaryAt(c, stmt.ColumnInt64(2))
 		switch {
 		case layout.Refused(err): // reported with its thread
@@ -59,10 +60,10 @@ func (k *checker) openGates(c *db.Conn) (bool, error) {
 	return false, nil
 }
 
-func waitsIn(info *posthouse.ThreadInfo, id posthouse.ID, list posthouse.GateList) bool {
+func waitsIn(info *posthouse.ThreadInfo, id posthouse.ID, list lists.GateList) bool {
 	for i := range info.Waiting {
 		if w := &info.Waiting[i]; w.ID == id {
-			return slices.Contains(w.Lists(), list)
+			return slices.Contains(lists.OfGate(w), list)
 		}
 	}
 	return false

@@ -134,6 +134,26 @@ func bringUp(c *db.Conn, s *Summary) error {
 	return nil
 }
 
+// Recall completes a summary that is [posthouse.ThreadInfo.Dated] from its log.
+func Recall(c *db.Conn, s *Summary) error {
+	for stmt, err := range c.Rows(qBehind, s.ID, max(s.Info.First, 1)-1) {
+		if err != nil {
+			return err
+		}
+		e, err := ScanHead(stmt, s.Info.Thread)
+		if err != nil {
+			return err
+		}
+		records, err := e.Records()
+		if err != nil {
+			return err
+		}
+		s.Info.Recall(e.Seq, records)
+	}
+	s.Info.Dated = false
+	return nil
+}
+
 func (s *Summary) apply(e *posthouse.Entry) error {
 	records, err := e.Records()
 	if err == nil {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -26,5 +27,6 @@ func CloneThread(t *posthouse.ThreadInfo) *posthouse.ThreadInfo {
 	c := *t
 	c.Branches, c.Births, c.Waiting = slices.Clone(t.Branches), slices.Clone(t.Births), slices.Clone(t.Waiting)
 	c.Signals, c.Taken, c.Cancelling = slices.Clone(t.Signals), slices.Clone(t.Taken), slices.Clone(t.Cancelling)
+	c.Labels, c.Begun = maps.Clone(t.Labels), slices.Clone(t.Begun)
 	return &c
 }

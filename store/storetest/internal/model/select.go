@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // Entries returns what a range must read.
@@ -83,7 +84,7 @@ func Threads(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posth
 		return gates(all, q)
 	}
 	for _, info := range all {
-		if follows, err := q.Follows(info); err == nil && follows && q.Match(info) {
+		if follows, err := lists.Follows(&q, info); err == nil && follows && q.Match(info) {
 			out = append(out, info)
 		}
 	}
@@ -92,7 +93,7 @@ func Threads(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posth
 			return int(a.Due - b.Due)
 		}
 		if q.ByActivity() {
-			return posthouse.CompareActivity(a, b)
+			return lists.CompareActivity(a, b)
 		}
 		if q.Descending {
 			a, b = b, a
@@ -109,8 +110,8 @@ func Threads(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posth
 func gates(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posthouse.ThreadInfo) {
 	for _, info := range all {
 		for i := range info.Waiting {
-			if w := &info.Waiting[i]; q.Match(info) && q.MatchGate(w) && q.Behind(string(w.ID)) {
-				out = append(out, info.OfGate(w))
+			if w := &info.Waiting[i]; q.Match(info) && lists.MatchGate(&q, w) && q.Behind(string(w.ID)) {
+				out = append(out, lists.WithGate(info, w))
 			}
 		}
 	}

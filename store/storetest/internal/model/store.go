@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // A Store is a reference implementation of [posthouse.Store] without any index: it reads
@@ -232,7 +233,7 @@ func (m *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthous
 // Threads implements [posthouse.Store].
 func (m *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	return answer(ctx, m, CloneThread, func() ([]*posthouse.ThreadInfo, error) {
-		if _, err := q.Follows(&posthouse.ThreadInfo{}); err != nil {
+		if _, err := lists.Follows(&q, &posthouse.ThreadInfo{}); err != nil {
 			return nil, err
 		}
 		var infos []*posthouse.ThreadInfo
