@@ -94,7 +94,19 @@ func redacted(address string) string {
 	return address
 }
 
-// Do sends body, if not nil, as JSON and reads the answer into out, if not nil: into a slice, the
+// A Patch is a body for [Client.Do] that says how a state changes: as a JSON Patch, RFC 6902, if Data is
+// a list, or else as a merge patch, RFC 7396.
+type Patch struct{ Data json.RawMessage }
+
+// media returns the type of a patch.
+func (p *Patch) media() string {
+	if strings.HasPrefix(strings.TrimSpace(string(p.Data)), "[") {
+		return "application/json-patch+json"
+	}
+	return "application/merge-patch+json"
+}
+
+// Do sends body, if not nil, as JSON or as a [Patch], and reads the answer into out, if not nil: into a slice, the
 // items of a list. It is for paths that have no method here; values on record come as the server's
 // JSON has them. An answer of 300 and above is returned as the [posthouse.Error] it reports.
 func (c *Client) Do(ctx context.Context, method, path string, query url.Values, body, out any) error {

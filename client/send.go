@@ -27,13 +27,17 @@ const maxRetryAfter = 30 * time.Second
 type request struct {
 	method, path, accept string
 
-	body []byte // nil: there is no body
-	key  string // [KeyHeader]; "" is not sent
+	body  []byte // nil: there is no body
+	media string // of the body
+	key   string // [KeyHeader]; "" is not sent
 }
 
 // newRequest returns a request with a body as JSON, unless that is nil.
 func newRequest(method, path string, query url.Values, body any) (*request, error) {
-	r := &request{method: method, path: withQuery(path, query), accept: "application/json"}
+	r := &request{method: method, path: withQuery(path, query), accept: "application/json", media: "application/json"}
+	if p, ok := body.(*Patch); ok {
+		r.media, body = p.media(), p.Data
+	}
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {
@@ -81,7 +85,7 @@ func (c *Client) once(ctx context.Context, r *request) (resp *http.Response, ref
 	}
 	req.Header.Set("Accept", r.accept)
 	if r.body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", r.media)
 	}
 	if r.method == http.MethodDelete {
 		req.Header.Set("Prefer", "return=representation")

@@ -20,6 +20,9 @@ type Thread struct {
 	UpdatedAt time.Time  `json:"updatedAt"` // when its last entry was made
 	DueAt     *time.Time `json:"dueAt,omitempty"`
 	Held      *Hold      `json:"hold,omitempty"` // nothing of it may be removed
+
+	Now     string `json:"now,omitempty"`            // its question, or the node that runs, the error or the newest note
+	Unknown int    `json:"unknownEffects,omitempty"` // effects on the world with an unknown outcome
 }
 
 // A Hold keeps a thread from being removed.
@@ -34,6 +37,8 @@ type ThreadQuery struct {
 	Status  posthouse.Status // with this status
 	Program string           // of this program
 	Waiting bool             // with open gates
+	Text    string           // the beginning of a name or of a label's value, or the ending of a name
+	Label   string           // with this label: name=value
 	Order   string           // newest, asc or desc; the latter two are by name
 	Limit   int              // how many; 0 is all
 }
@@ -47,7 +52,7 @@ func (c *Client) Threads(ctx context.Context, q *ThreadQuery) iter.Seq2[*Thread,
 	if q.Waiting {
 		waiting = "true"
 	}
-	return exactList[*Thread](ctx, c, "/api/threads", given("status", string(q.Status), "graph", q.Program, "waiting", waiting, "order", q.Order), q.Limit)
+	return exactList[*Thread](ctx, c, "/api/threads", given("status", string(q.Status), "graph", q.Program, "waiting", waiting, "q", q.Text, "label", q.Label, "order", q.Order), q.Limit)
 }
 
 // given builds a query of names and values without those that are empty.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -18,9 +19,10 @@ import (
 // State returns the command state, with what is below it.
 func State(e *env.Env) *cobra.Command {
 	return env.Parent(&cobra.Command{
-		Use: "state", Short: "Print the state of a thread, or a part of it",
-		Example: `  posthouse state get order-1234`,
-	}, stateGet(e))
+		Use: "state", Short: "Print the state of a thread, or go on with another one",
+		Example: `  posthouse state get order-1234
+  posthouse state set order-1234 '{"amount": 20}' --run`,
+	}, stateGet(e), stateSet(e))
 }
 
 func stateGet(e *env.Env) *cobra.Command {
@@ -30,8 +32,7 @@ func stateGet(e *env.Env) *cobra.Command {
 		Long: `Print a state as JSON, and nothing else: that of a checkpoint, or of the head of a
 thread's branch. With a part, it prints that one.
 
-States on record never change. To go on with another one, fork: posthouse checkpoint fork
-CHECKPOINT --patch '{"amount": 20}' --run.`,
+States on record never change: posthouse state set goes on with another one.`,
 		Example: `  posthouse state get order-1234
   posthouse state get order-1234 amount
   posthouse state get 01a2...667e -o yaml`,
@@ -55,6 +56,55 @@ CHECKPOINT --patch '{"amount": 20}' --run.`,
 		}),
 	}
 	branchFlag(cmd, &branch)
+	return cmd
+}
+
+func stateSet(e *env.Env) *cobra.Command {
+	var from, branch, thread string
+	var run, dry bool
+	cmd := &cobra.Command{
+		Use: "set THREAD|CHECKPOINT PATCH", Short: "Go on with another state, on a new branch",
+		Long: `Go on with another state, on a new branch: that of a checkpoint, or of the head of a thread's
+branch, after a patch. An object is a merge patch (RFC 7396): its members are set, and those
+that are null are removed. A list is a JSON Patch (RFC 6902): a test that fails changes nothing
+and names its path. What a patch does not touch keeps its bytes. - reads standard input, @FILE
+a file.
+
+States on record never change: this is a fork, as posthouse checkpoint fork makes one.`,
+		Example: `  posthouse state set order-1234 '{"amount": 20}' --run
+  posthouse state set order-1234 '[{"op":"test","path":"/amount","value":40},{"op":"replace","path":"/amount","value":20}]' --dry-run`,
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
+			id, err := headOf(ctx, c, args[0], from)
+			if err != nil {
+				return err
+			}
+			patch, err := e.ReadJSON("patch", args[1], "see: posthouse state get "+args[0])
+			if err != nil {
+				return err
+			}
+			query := env.Params("branch", branch, "thread", thread)
+			if run {
+				query.Set("run", "true")
+			}
+			if dry {
+				query.Set("dryRun", "true")
+			}
+			var answer outcome
+			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+client.Path(id, "fork"), query, &client.Patch{Data: patch}, &answer); err != nil {
+				return err
+			}
+			if dry {
+				return e.Answer(answer.Plan, func() { showPlan(e, &answer.Checkpoint) })
+			}
+			return forked(ctx, e, c, id, run, &answer)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "the branch whose head it is, of a thread (default main)")
+	f.StringVar(&branch, "branch", "", "name of the new branch (default fork-1, fork-2, ...)")
+	f.StringVar(&thread, "thread", "", "go on in this new thread instead")
+	f.BoolVar(&run, "run", false, "resume it at once, and wait for what follows")
+	env.DryRunFlag(cmd, &dry)
 	return cmd
 }
 
