@@ -83,7 +83,13 @@ func (p *Plan) Validate() error {
 	if len(p.Gates) > 0 && (p.Checkpoint == nil || p.Checkpoint.Status != posthouse.StatusWaiting) {
 		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	if p.records() > posthouse.MaxRecords-8 {
+	records := 2*(len(p.Gates)+len(p.Decided)) + len(p.Steps) + len(p.ConsumedSignals) + len(p.Open.Keep) + len(p.Open.Withdraw)
+	for i := range p.Steps {
+		if len(p.Steps[i].Story.Notes) > 0 {
+			records++ // they are a record of their own
+		}
+	}
+	if records > posthouse.MaxRecords-8 { // a commit may have a few others
 		return posthouse.Invalid("draft", "holds more than %d records", posthouse.MaxRecords-8)
 	}
 	if p.Release != nil {
@@ -113,17 +119,6 @@ func (p *Plan) Validate() error {
 		return validateChange(p.Checkpoint)
 	}
 	return nil
-}
-
-// records returns how many records the plan takes at most, without a few that each commit may have.
-func (p *Plan) records() int {
-	n := 2*(len(p.Gates)+len(p.Decided)) + len(p.Steps) + len(p.ConsumedSignals) + len(p.Open.Keep) + len(p.Open.Withdraw)
-	for i := range p.Steps {
-		if len(p.Steps[i].Story.Notes) > 0 {
-			n++ // they are a record of their own
-		}
-	}
-	return n
 }
 
 // TrySchemas has the validator look at the schemas of gates that the plan opens. A schema is code

@@ -196,7 +196,7 @@ func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([\w./-]+\.(?:md|go)|LICENSE)?(#[^)]*)?\)`)
 	pages := 0
 	err := filepath.WalkDir("../../..", func(page string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && d.Name() == ".git" {
+		if err != nil || d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules") {
 			return cmp.Or(err, fs.SkipDir)
 		}
 		if filepath.Ext(page) != ".md" {

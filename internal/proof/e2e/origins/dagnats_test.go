@@ -84,7 +84,7 @@ package origins
 //	  signals are latched ................................ TestLatchedSignalInAHandler, step.TestSignalsAsInDagnats, ledger.TestLatchedSignalAnswersEveryWait
 //	  signals are a queue; a wait holds nothing (here only)  worker.TestWaitSignal, ledger.TestSignalsAnswerTheOldestWait
 //	  a signal to a run that is not there (here early, if it says so)  ledger.TestEarlySignal
-//	  streaming to who follows, lossy .................... worker.TestChunks, server.TestEventsHaveChunks, natstask.TestRelay
+//	  streaming to who follows, lossy .................... worker.TestChunks, server.TestEventsTellWhatIsReported, natstask.TestRelay
 //	  what is recorded is replayed by its id ............. server.TestEventsAndLastEventID
 //	  loops: iterations, duration, delay ................. dispatch.TestLoopLimits
 //	  loops: a step's timeout is of one iteration ........ TestTimeoutIsOfOneIteration
