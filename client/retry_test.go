@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -34,11 +35,15 @@ func TestRetries(t *testing.T) {
 		{"no end", "GET", "/api/gates", breaks(99), 3, posthouse.ErrClosed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			var mu sync.Mutex
 			var keys, bodies []string
 			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
+				mu.Lock()
 				keys, bodies = append(keys, r.Header.Get(KeyHeader)), append(bodies, string(body))
-				c.answer(w, len(keys))
+				n := len(keys)
+				mu.Unlock()
+				c.answer(w, n)
 			}))
 			defer web.Close()
 			cl, err := New(web.URL, &Options{Retries: 2})
@@ -47,6 +52,8 @@ func TestRetries(t *testing.T) {
 			}
 			defer cl.Close()
 			err = cl.Do(t.Context(), c.method, c.path, nil, map[string]string{"reason": "yes"}, nil)
+			mu.Lock()
+			defer mu.Unlock()
 			if c.fails == nil && err != nil || c.fails != nil && !errors.Is(err, c.fails) || len(keys) != c.sent {
 				t.Errorf("it is sent %d times: %v; want %d times, %v", len(keys), err, c.sent, c.fails)
 			}

@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -34,6 +35,34 @@ func Marks(t *posthouse.ThreadInfo) []string {
 	slices.Sort(marks)
 	return marks
 }
+
+// AppendMarks appends the marks of a thread to room, each after its length in two bytes, in the order of
+// [Marks]. It makes no objects for a thread of at most one label: stores call it with each commit.
+func AppendMarks(room []byte, t *posthouse.ThreadInfo) []byte {
+	if len(t.Labels) > 1 {
+		for _, m := range Marks(t) {
+			room = append(appendSize(room, len(m)), m...)
+		}
+		return room
+	}
+	room = append(appendSize(room, len(markEnding)+len(t.Thread)), markEnding...)
+	at := len(room)
+	room = append(room, t.Thread...)
+	slices.Reverse(room[at:])
+	for name, value := range t.Labels {
+		room = appendSize(room, len(markLabel)+len(value)+1+len(name))
+		room = append(append(append(append(room, markLabel...), value...), 0), name...)
+	}
+	if t.Graph != "" {
+		room = append(append(appendSize(room, len(markProgram)+len(t.Graph)), markProgram...), t.Graph...)
+	}
+	if t.Status != "" {
+		room = append(append(appendSize(room, len(markStatus)+len(t.Status)), markStatus...), t.Status...)
+	}
+	return room
+}
+
+func appendSize(room []byte, n int) []byte { return binary.BigEndian.AppendUint16(room, uint16(n)) }
 
 func labelMark(name, value string) string { return markLabel + value + "\x00" + name }
 

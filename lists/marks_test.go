@@ -24,6 +24,24 @@ func ExampleMarks() {
 	// "swaiting"
 }
 
+// TestAppendMarks compares both ways to the same marks.
+func TestAppendMarks(t *testing.T) {
+	text := rapid.SampledFrom([]string{"", "a", "order-12", "日本", "\U0010ffff"})
+	rapid.Check(t, func(rt *rapid.T) {
+		info := &posthouse.ThreadInfo{
+			Thread: text.Draw(rt, "thread"), Graph: text.Draw(rt, "graph"), Status: posthouse.Status(text.Draw(rt, "status")),
+			Labels: rapid.MapOfN(text, text, 0, 3).Draw(rt, "labels"),
+		}
+		var want []byte
+		for _, m := range lists.Marks(info) {
+			want = append(append(want, byte(len(m)>>8), byte(len(m))), m...)
+		}
+		if got := lists.AppendMarks(nil, info); string(got) != string(want) {
+			rt.Fatalf("%+v has %q, want %q", info, got, want)
+		}
+	})
+}
+
 // TestSetsHoldEveryMatch: whatever a query selects is in each of its sets, and in the list that it
 // walks. Texts end in the middle of characters, too.
 func TestSetsHoldEveryMatch(t *testing.T) {

@@ -62,6 +62,7 @@ func TestAMemoIsFenced(t *testing.T) {
 		d.start(d.open(d.store), notify.Endpoint{Name: "ops", Channel: r})
 		must.Get(d.led.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if b := must.Get(second.Load(t.Context()))(t); string(b) != "posted" {
 			t.Fatalf("the next message about the gate finds %q", b)
 		}

@@ -209,7 +209,7 @@ func (c *conn) checkOpen(ctx context.Context, t *threadCheck, sum int64) error {
 
 // checkMarks compares the thread's marks and their rows with the summary.
 func (c *conn) checkMarks(ctx context.Context, t *threadCheck, have []byte) error {
-	if !bytes.Equal(have, appendMarks(nil, t.info)) {
+	if !bytes.Equal(have, lists.AppendMarks(nil, t.info)) {
 		t.differs("the marks of thread %q are not what its summary says", t.name)
 	}
 	for _, m := range lists.Marks(t.info) {

@@ -48,7 +48,7 @@ func (r *row) set(b *posthouse.Batch) error {
 	}
 	joined, kept := bodies.Join(b.Entry.Bodies)
 	r.gone, r.bodies, r.kept = nonEmpty(gone), nonEmpty(joined), int32(kept)
-	r.marks = appendMarks(r.marks[:0], b.Thread)
+	r.marks = lists.AppendMarks(r.marks[:0], b.Thread)
 	r.gates = appendGates(r.gates[:0], b.Thread.Waiting)
 	r.index.set(b)
 	r.state, err = appendState(r.state[:0], b.Thread)
@@ -352,14 +352,6 @@ func sumGates(rows []gateRow) int64 {
 		_, _ = h.Write([]byte(r.id))
 	}
 	return int64(h.Sum64() | 1)
-}
-
-// appendMarks appends a thread's marks, each after its length in two bytes.
-func appendMarks(room []byte, info *posthouse.ThreadInfo) []byte {
-	for _, m := range lists.Marks(info) {
-		room = append(binary.BigEndian.AppendUint16(room, uint16(len(m))), m...)
-	}
-	return room
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/sqlschema"
+	"github.com/posthouse/posthouse/lists"
 )
 
 //go:embed migrations/*.sql
@@ -206,7 +207,7 @@ func (c *conn) fillMarks(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			states, marks = append(states, state), append(marks, appendMarks(nil, infos[id]))
+			states, marks = append(states, state), append(marks, lists.AppendMarks(nil, infos[id]))
 		}
 		if _, err := c.Exec(ctx, c.s.sql(fill), ids, states, marks); err != nil {
 			return err
