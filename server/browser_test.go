@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -260,4 +261,23 @@ func TestPageKnowsWhoIsThere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestASetHidesNothing decides several gates in one table: long values are there as a whole, and what
+// is folded has to be opened before anything can be approved.
+func TestASetHidesNothing(t *testing.T) {
+	h := open(t, nil)
+	for i, text := range []string{strings.Repeat("a", 300) + "the end", strings.Repeat("b", 3000) + "far away"} {
+		payload := must.Get(json.Marshal(map[string]string{"to": text, "order": strconv.Itoa(i)}))(t)
+		h.asking("t"+strconv.Itoa(i), posthouse.Gate{Name: "pay", Text: "Pay?", Payload: payload})
+	}
+	b := h.openPage(chromium(t), tokens.Approver, "/?set=pay")
+	b.wait(`document.querySelector("[aria-label='decide together']") !== null`)
+	if page := b.seen(); !strings.Contains(page, "the end") || !strings.Contains(page, `"0"`) || strings.Contains(page, "far away") {
+		t.Errorf("the table shows %.500s", page)
+	}
+	b.press("[aria-label='decide together'] footer", "Show all first")
+	b.wait(`document.body.innerText.includes("far away")`)
+	b.press("[aria-label='decide together'] footer", "Approve 2")
+	b.wait(reason + " !== null")
 }

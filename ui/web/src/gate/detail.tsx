@@ -11,7 +11,7 @@ import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { Ago, left, useNow } from "../parts/time";
 import { Value } from "../parts/value";
-import { member, onRecord, pretty, texts, type Node } from "../text/json";
+import { onRecord, pretty, texts, type Node } from "../text/json";
 import { Actions } from "./actions";
 import { Approved, Changes } from "./content";
 import { useOutcome } from "./decide";
@@ -207,7 +207,7 @@ function State({ gate, payload }: { gate: Gate; payload: Node | undefined }) {
         </summary>
         <div className={css.body}>
           {checkpoint.error && <Failure error={checkpoint.error} />}
-          {state && <Value node={member(state, "") ?? state} />}
+          {state && <Value node={state} />}
         </div>
       </details>
       <details className={css.more} onToggle={(e) => setRaw(e.currentTarget.open)}>

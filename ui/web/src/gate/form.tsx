@@ -5,7 +5,7 @@ import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Hidden, Said } from "../parts/said";
 import { Inline } from "../parts/value";
-import { compact, fill, isText, member, onRecord, stringNode, stringOf, texts, type Node } from "../text/json";
+import { compact, fill, member, onRecord, stringNode, stringOf, texts, type Node } from "../text/json";
 import type { Draft } from "./draft";
 import css from "./form.module.css";
 
@@ -134,7 +134,6 @@ function Field(props: FieldProps) {
     <label className={changed ? `${css.field} ${css.changed}` : css.field}>
       <span className={css.label}>
         <Said>{label}</Said>
-        {isRequired(schema) && " *"}
       </span>
       <Leaf node={node} schema={schema} change={change} type={typeOf(node, schema)} />
       {changed && was && (
@@ -146,7 +145,6 @@ function Field(props: FieldProps) {
   );
 }
 
-const isRequired = (schema: Node | undefined) => isText(member(schema, "minLength"), "1");
 const labelOf = (name: string, schema: Node | undefined) =>
   stringOf(member(schema, "title")) ?? stringOf(member(schema, "description")) ?? name;
 

@@ -6,7 +6,8 @@ import { outcomeOf, send, useOutcome } from "../gate/decide";
 import { Button } from "../parts/button";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
-import { Inline } from "../parts/value";
+import { Folds, useFolds } from "../parts/fold";
+import { Value } from "../parts/value";
 import { sum } from "../text/decimal";
 import { inline, onRecord } from "../text/json";
 import css from "./set.module.css";
@@ -35,6 +36,7 @@ export function SetDetail({ gates, address }: { gates: Gate[]; address: (id: str
   const [verb, setVerb] = useState<Verb>();
   const [reason, setReason] = useState("");
   const [at, setAt] = useState<{ done: number; of: number }>();
+  const { folded, showAll, scope } = useFolds();
   const chosen = gates.filter((g) => !out.has(g.id));
   const columns = gates[0]?.binding ?? [];
   const cell = (g: Gate, i: number) => onRecord(g.binding[i]?.value) ?? { kind: "text" as const, source: "null" };
@@ -67,64 +69,66 @@ export function SetDetail({ gates, address }: { gates: Gate[]; address: (id: str
           A row is a question, with the values that it is about exactly as they are on record. What differs is marked.
           Each gets a decision of its own.
         </p>
-        <div className={css.wide} tabIndex={0} role="group" aria-label="questions">
-          <table className={css.table}>
-            <thead>
-              <tr>
-                <th scope="col">
-                  <span className="visually-hidden">chosen</span>
-                </th>
-                <th scope="col">thread</th>
-                {columns.map((c) => (
-                  <th key={c.name} scope="col">
-                    <Said>{c.label}</Said>
+        <Folds scope={scope}>
+          <div className={css.wide} tabIndex={0} role="group" aria-label="questions">
+            <table className={css.table}>
+              <thead>
+                <tr>
+                  <th scope="col">
+                    <span className="visually-hidden">chosen</span>
                   </th>
+                  <th scope="col">thread</th>
+                  {columns.map((c) => (
+                    <th key={c.name} scope="col">
+                      <Said>{c.label}</Said>
+                    </th>
+                  ))}
+                  <th scope="col">outcome</th>
+                </tr>
+              </thead>
+              <tbody>
+                {gates.map((g) => (
+                  <tr key={g.id}>
+                    <td>
+                      <input
+                        type="checkbox"
+                        checked={!out.has(g.id)}
+                        disabled={at !== undefined}
+                        onChange={() => flip(g.id)}
+                        aria-label={`decide ${g.thread}`}
+                      />
+                    </td>
+                    <td>
+                      <Link href={address(g.id)}>
+                        <Said>{g.thread}</Said>
+                      </Link>
+                    </td>
+                    {columns.map((c, i) => (
+                      <td key={c.name} className={differs[i] ? css.differs : undefined}>
+                        <Value node={cell(g, i)} />
+                      </td>
+                    ))}
+                    <td>
+                      <RowOutcome id={g.id} />
+                    </td>
+                  </tr>
                 ))}
-                <th scope="col">outcome</th>
-              </tr>
-            </thead>
-            <tbody>
-              {gates.map((g) => (
-                <tr key={g.id}>
-                  <td>
-                    <input
-                      type="checkbox"
-                      checked={!out.has(g.id)}
-                      disabled={at !== undefined}
-                      onChange={() => flip(g.id)}
-                      aria-label={`decide ${g.thread}`}
-                    />
-                  </td>
-                  <td>
-                    <Link href={address(g.id)}>
-                      <Said>{g.thread}</Said>
-                    </Link>
-                  </td>
+              </tbody>
+              <tfoot>
+                <tr>
+                  <td />
+                  <th scope="row">sum of {chosen.length}</th>
                   {columns.map((c, i) => (
-                    <td key={c.name} className={differs[i] ? css.differs : undefined}>
-                      <Inline node={cell(g, i)} max={60} />
+                    <td key={c.name}>
+                      <code>{differs[i] && sum(chosen.map((g) => inline(cell(g, i))))}</code>
                     </td>
                   ))}
-                  <td>
-                    <RowOutcome id={g.id} />
-                  </td>
+                  <td />
                 </tr>
-              ))}
-            </tbody>
-            <tfoot>
-              <tr>
-                <td />
-                <th scope="row">sum of {chosen.length}</th>
-                {columns.map((c, i) => (
-                  <td key={c.name}>
-                    <code>{differs[i] && sum(chosen.map((g) => inline(cell(g, i))))}</code>
-                  </td>
-                ))}
-                <td />
-              </tr>
-            </tfoot>
-          </table>
-        </div>
+              </tfoot>
+            </table>
+          </div>
+        </Folds>
       </div>
       <footer className={css.bar}>
         {at ? (
@@ -161,12 +165,12 @@ export function SetDetail({ gates, address }: { gates: Gate[]; address: (id: str
         ) : (
           <div className={css.line}>
             <Button
-              tone="go"
+              tone={folded > 0 ? "plain" : "go"}
               icon={<Check size={16} strokeWidth={1.5} aria-hidden />}
               disabled={chosen.length === 0}
-              onClick={() => setVerb("approve")}
+              onClick={() => (folded > 0 ? showAll() : setVerb("approve"))}
             >
-              Approve {chosen.length}
+              {folded > 0 ? "Show all first" : `Approve ${chosen.length}`}
             </Button>
             <Button
               icon={<X size={16} strokeWidth={1.5} aria-hidden />}
