@@ -1,5 +1,9 @@
 import react from "@vitejs/plugin-react";
+import { loadEnv } from "vite";
 import { defineConfig } from "vitest/config";
+
+// The server that npm run dev shows: start one with posthouse dev --demo.
+const target = loadEnv("", ".", "PAGE_").PAGE_SERVER ?? "http://127.0.0.1:8095";
 
 // The server's policy allows nothing inline, so no asset may become a data: address.
 export default defineConfig({
@@ -10,10 +14,17 @@ export default defineConfig({
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    cssCodeSplit: false,
     target: "es2023",
     license: { fileName: "licences.md" },
   },
   test: { include: ["src/**/*.test.ts"] },
-  server: { proxy: { "/api": "http://127.0.0.1:8095" } },
+  server: {
+    proxy: {
+      "^/(api|login|logout|readyz|version|openapi\\.json|docs|code)(/|\\?|$)": {
+        target,
+        changeOrigin: true,
+        headers: { origin: target },
+      },
+    },
+  },
 });

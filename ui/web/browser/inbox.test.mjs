@@ -44,8 +44,20 @@ test("one question is decided in two tabs at once: one wins, and both say who", 
     await page.getByRole("button", { name: "Reject" }).click();
     await page.fill('form [aria-label="reason"]', "once");
   }
-  const send = ({ page }) => page.locator("article footer form").getByRole("button", { name: "Reject" }).click();
-  await Promise.all([send(first), send(second)]);
+  // The first decision is held back until the other tab has sent one, too.
+  const sent = [];
+  let both;
+  const race = new Promise((done) => (both = done));
+  for (const { page } of [first, second]) {
+    await page.route(/\/(reject|deny)$|\/(reject|deny)\?/, async (route) => {
+      sent.push(route.request().url());
+      if (sent.length === 2) both();
+      await race;
+      await route.continue();
+    });
+    await page.locator("article footer form").getByRole("button", { name: "Reject" }).click();
+  }
+  await race;
   for (const { page, close } of [first, second]) {
     await page.waitForFunction(() =>
       document.querySelector("[aria-label=outcome]")?.textContent.includes("rejected by operator"),

@@ -28,8 +28,9 @@ for (const width of [360, 390, 1280, 2560]) {
   for (const theme of ["light", "dark"]) {
     test(`every screen at ${width} in ${theme}: nothing sideways, no violation of axe`, async () => {
       const size = { viewport: { width, height: width < 900 ? 780 : 800 }, colorScheme: theme };
+      const { page, close } = await open(browser, server, "/", size);
       for (const s of screens) {
-        const { page, close } = await open(browser, server, s.path, size);
+        await page.goto(server.url + s.path);
         await page.waitForSelector(s.ready);
         if (s.open) await page.locator("main li a").first().click();
         if (s.page) {
@@ -49,8 +50,8 @@ for (const width of [360, 390, 1280, 2560]) {
             s.name,
           );
         }
-        await close();
       }
+      await close();
     });
   }
 }

@@ -1,16 +1,17 @@
-import { useEffect } from "react";
-import { Route, Switch } from "wouter";
+import { Suspense, useEffect } from "react";
+import { Route, Switch, useLocation } from "wouter";
 import { Problem } from "./api/client";
 import { useMe } from "./data/me";
 import { login } from "./data/query";
-import { GateScreen } from "./gate/screen";
-import { InboxScreen } from "./inbox/screen";
-import { Empty, Failure } from "./parts/notice";
+import { Boundary } from "./parts/boundary";
+import { Empty, Failure, Skeleton } from "./parts/notice";
+import { screens } from "./screens";
 import { Shell } from "./shell/shell";
 
 /** App is the shell and one screen, by the address. Who is not logged in is led to the login page. */
 export function App() {
   const me = useMe();
+  const [at] = useLocation();
   const out = me.error instanceof Problem && me.error.code === "unauthenticated";
   useEffect(() => {
     if (out && !me.data) login();
@@ -18,13 +19,20 @@ export function App() {
   if (!me.data) return me.error && !out ? <Failure error={me.error} /> : null;
   return (
     <Shell me={me.data} out={out}>
-      <Switch>
-        <Route path="/" component={InboxScreen} />
-        <Route path="/gates/:id">{({ id }) => <GateScreen id={id} />}</Route>
-        <Route>
-          <Empty title="There is no such page">It may have moved. The inbox is the first icon at the side.</Empty>
-        </Route>
-      </Switch>
+      <Boundary at={at}>
+        <Suspense fallback={<Skeleton rows={8} height={48} />}>
+          <Switch>
+            {screens.map(({ path, screen: Screen }) => (
+              <Route key={path} path={path}>
+                {(params) => <Screen params={params as Record<string, string>} />}
+              </Route>
+            ))}
+            <Route>
+              <Empty title="There is no such page">It may have moved. The inbox is the first icon at the side.</Empty>
+            </Route>
+          </Switch>
+        </Suspense>
+      </Boundary>
     </Shell>
   );
 }

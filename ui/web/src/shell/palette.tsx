@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Dialog } from "../parts/dialog";
 import { Said } from "../parts/said";
+import { screens } from "../screens";
 import css from "./palette.module.css";
 
 type Command = { name: string; run: () => void };
@@ -26,7 +27,7 @@ export function Palette({ keys }: { keys: () => void }) {
   }, []);
   const found = useMemo<Command[]>(() => {
     const all: Command[] = [
-      { name: "Inbox: for me", run: () => go("/") },
+      ...screens.flatMap(({ name, path }) => (name ? [{ name, run: () => go(path) }] : [])),
       { name: "Inbox: all open", run: () => go("/?show=open") },
       { name: "Inbox: decided", run: () => go("/?show=decided") },
       { name: "Documentation", run: () => location.assign("/docs") },

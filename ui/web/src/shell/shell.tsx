@@ -1,10 +1,11 @@
-import { BookOpen, CircleUser, Inbox } from "lucide-react";
+import { BookOpen, CircleUser } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import type { Schemas } from "../api/client";
 import { useGates } from "../data/gates";
 import { useWeak } from "../data/me";
 import { Said } from "../parts/said";
+import { screens } from "../screens";
 import { Account } from "./account";
 import { HelpDialog } from "./help";
 import { useKeys } from "./keys";
@@ -26,19 +27,26 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
         <Link href="/" className={css.logo} aria-label="Posthouse">
           <Logo />
         </Link>
-        <Link
-          aria-label={waiting ? `Inbox, ${waiting} wait for you` : "Inbox"}
-          href="/"
-          className={location === "/" || location.startsWith("/gates/") ? `${css.item} ${css.on}` : css.item}
-        >
-          <Inbox size={16} strokeWidth={1.5} aria-hidden />
-          <span className={css.word}>Inbox</span>
-          {waiting && (
-            <span className={css.badge} aria-hidden>
-              {waiting}
-            </span>
-          )}
-        </Link>
+        {screens.map(
+          ({ path, name, icon: Icon, also }) =>
+            name &&
+            Icon && (
+              <Link
+                key={path}
+                href={path}
+                aria-label={path === "/" && waiting ? `${name}, ${waiting} wait for you` : name}
+                className={isAt(location, path, also) ? `${css.item} ${css.on}` : css.item}
+              >
+                <Icon size={16} strokeWidth={1.5} aria-hidden />
+                <span className={css.word}>{name}</span>
+                {path === "/" && waiting && (
+                  <span className={css.badge} aria-hidden>
+                    {waiting}
+                  </span>
+                )}
+              </Link>
+            ),
+        )}
         <a href="/docs" className={css.item} aria-label="Documentation">
           <BookOpen size={16} strokeWidth={1.5} aria-hidden />
           <span className={css.word}>Documentation</span>
@@ -58,6 +66,9 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
     </div>
   );
 }
+
+const isAt = (location: string, path: string, also?: string) =>
+  location === path || (path !== "/" && location.startsWith(`${path}/`)) || (!!also && location.startsWith(also));
 
 function useWaiting(): string {
   const list = useGates("mine");

@@ -1,0 +1,36 @@
+// The screens by their addresses. Each is loaded when it is first looked at; those with an icon stand
+// in the navigation.
+
+import { Inbox, type LucideIcon } from "lucide-react";
+import { lazy, type ComponentType } from "react";
+
+export type Params = Record<string, string>;
+
+export type Screen = {
+  path: string;
+  screen: ComponentType<{ params: Params }>;
+  /** name, icon and also are of the navigation. also says which other addresses belong to the entry. */
+  name?: string;
+  icon?: LucideIcon;
+  also?: string;
+};
+
+/** later loads a screen when it is first looked at. */
+const later = (load: () => Promise<ComponentType<{ params: Params }>>) => lazy(async () => ({ default: await load() }));
+
+export const screens: Screen[] = [
+  {
+    path: "/",
+    name: "Inbox",
+    icon: Inbox,
+    also: "/gates/",
+    screen: later(async () => (await import("./inbox/screen")).InboxScreen),
+  },
+  {
+    path: "/gates/:id",
+    screen: later(async () => {
+      const { GateScreen } = await import("./gate/screen");
+      return ({ params }) => <GateScreen id={params.id ?? ""} />;
+    }),
+  },
+];
