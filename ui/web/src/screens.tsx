@@ -33,4 +33,8 @@ export const screens: Screen[] = [
       return ({ params }) => <GateScreen id={params.id ?? ""} />;
     }),
   },
+  {
+    path: "/threads/:id",
+    screen: later(async () => (await import("./thread/screen")).ThreadScreen),
+  },
 ];

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { searchOf, threadOf, threadPath, whereOf } from "./address";
+
+test("an address says where one is, and leaves out what is not said", () => {
+  expect(whereOf("?at=a&with=b&tab=compare&branch=x%20y&draft=yes")).toEqual({
+    at: "a",
+    with: "b",
+    tab: "compare",
+    branch: "x y",
+    draft: true,
+  });
+  expect(whereOf("?tab=nosuch&draft=1")).toEqual({ tab: "change" });
+  expect(searchOf("?at=a&tab=state&theme=x", { tab: "change", at: undefined })).toBe("theme=x");
+  expect(searchOf("", { draft: true, at: "a" })).toBe("at=a&draft=yes");
+});
+
+test("a thread of any name has an address that leads back to it", () => {
+  for (const name of ["order-1", "a/b", "100%", "%2F", ".", "..", "-", "Zürich ☃", "a?b#c", "a+b"]) {
+    const url = new URL(threadPath(name, { at: "x" }), "http://h");
+    expect(threadOf(url.pathname, url.search), name).toBe(name);
+    expect(whereOf(url.search).at).toBe("x");
+  }
+});
