@@ -43,7 +43,8 @@
 // GET /api/programs lists what is served, GET /api/programs/{program} shows how a program
 // describes itself. POST /api/programs/{program}/runs begins a run with JSON, which the program
 // checks. The input is on record before the answer, 201, and a runner goes on with it. So the
-// client need not wait, and a server that dies loses no run.
+// client need not wait, and a server that dies loses no run. GET /api/programs/{program}/standing
+// counts the threads that have not ended, by node and by version.
 //
 // # Decisions
 //

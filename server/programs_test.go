@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/overview"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -111,6 +112,31 @@ func TestProgramsAreListed(t *testing.T) {
 	if p := none.send(ask{method: "GET", path: "/api/programs/pack"}).refused(posthouse.CodeNotFound); empty.Items == nil || len(empty.Items) != 0 || p.Hint != "no program is served here" {
 		t.Errorf("a server without programs lists %+v, and says %+v", empty, p)
 	}
+}
+
+// TestStanding: a program's open threads are counted by node and version, and each count leads to its threads.
+func TestStanding(t *testing.T) {
+	h, _ := openPrograms(t)
+	for i, node := range []string{"pay", "pay", "ask"} {
+		must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: fmt.Sprint("t", i), Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindNode, Status: posthouse.StatusInterrupted, Graph: "pack", Fingerprint: fmt.Sprint("v", i), Next: []string{node},
+		}}))(t)
+	}
+	var s overview.Standing
+	h.get("/api/programs/pack/standing").into(&s)
+	if fmt.Sprint(s.Nodes) != "[{ask map[interrupted:1]} {pay map[interrupted:2]}]" || len(s.Versions) != 3 || s.More {
+		t.Errorf("it stands as %+v", s)
+	}
+	for query, want := range map[string]int{"graph=pack&node=pay": 2, "graph=pack&node=pay&version=v1": 1, "graph=other&node=pay": 0, "version=v2": 1, "unknown=true": 0} {
+		var ts []Thread
+		if h.get("/api/threads?" + query).into(&ts); len(ts) != want {
+			t.Errorf("%s finds %d threads, want %d", query, len(ts), want)
+		}
+	}
+	if p := h.send(ask{method: "GET", path: "/api/threads?node=pay&counts=true"}).refused(posthouse.CodeInvalid); p.Field != "counts" {
+		t.Errorf("counts of a node: %+v", p)
+	}
+	h.send(ask{method: "GET", path: "/api/programs/nope/standing"}).refused(posthouse.CodeNotFound)
 }
 
 // TestRunsAreRefused sends inputs that no run may begin with. They leave no thread.

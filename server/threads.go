@@ -30,13 +30,17 @@ func (ts *threads) Routes() []*api.Route {
 		{
 			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List threads", Handle: ts.list,
 			Notes: "The thread with the newest entry first: exactly within a page, by the minute from page to page. next is good for the same order. " +
-				"Who pages by activity sees each thread that rests exactly once; one that gets an entry meanwhile moves to the front and may be missing from the pages that follow, where the next list begins with it. By name (asc, desc) pages miss none.",
+				"Who pages by activity sees each thread that rests exactly once; one that gets an entry meanwhile moves to the front and may be missing from the pages that follow, where the next list begins with it. By name (asc, desc) pages miss none. " +
+				"The filters unknown, node and version read threads' logs: a page of theirs looks at 20,000 threads at most, reads 1,000 at most, and may be short, or empty, and have a next. They are not counted.",
 			Query: []api.Param{
 				{Name: "status", Kind: api.EnumParam, Values: statusValues, Help: "with this status"},
 				{Name: "graph", Kind: api.TextParam, Help: "of this program"},
 				{Name: "label", Kind: api.TextParam, Help: "with this label: name=value"},
 				{Name: "q", Kind: api.TextParam, Help: "that a search finds: the name or a label's value begins so, or the name ends so (4 characters or more)"},
 				{Name: "counts", Kind: api.BoolParam, Def: "false", Help: "true: say how many threads of each status there are, by the same filters, on all pages; of each status at most 1,000 are counted"},
+				{Name: "unknown", Kind: api.BoolParam, Def: "false", Help: "true: with effects of an unknown outcome only"},
+				{Name: "node", Kind: api.TextParam, Help: "with a branch that has not ended and is at this node: it runs next, waits there, or failed there"},
+				{Name: "version", Kind: api.TextParam, Help: "with a branch that has not ended, of this version of its program"},
 				{Name: "waiting", Kind: api.BoolParam, Def: "false", Help: "true: with open gates only"},
 				{Name: "released", Kind: api.BoolParam, Def: "false", Help: "true: with released versions only, also those that have not begun anew"}, threadOrder, limitParam, cursorParam, fieldsParam,
 			},
@@ -75,9 +79,7 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 	if err := overview.GoOn(r.Context(), ts.ledger, &q, r.Query["cursor"]); err != nil {
 		return err
 	}
-	limit := r.Number("limit", defaultLimit)
-	q.Limit = limit + 2
-	page, next, err := api.Collect(ofPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string { return overview.Cursor(&q, t) })
+	page, next, err := ts.page(r, q)
 	if err != nil {
 		return err
 	}
@@ -99,6 +101,20 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 		}
 	}
 	return api.WriteList(w, r, out)
+}
+
+// page finds the threads of a list, by the store where it can.
+func (ts *threads) page(r *api.Request, q posthouse.ThreadQuery) ([]*posthouse.ThreadInfo, string, error) {
+	limit := r.Number("limit", defaultLimit)
+	f := overview.Filter{Unknown: r.Query["unknown"] == "true", Node: r.Query["node"], Version: r.Query["version"]}
+	if f == (overview.Filter{}) {
+		q.Limit = limit + 2
+		return api.Collect(ofPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string { return overview.Cursor(&q, t) })
+	}
+	if r.Query["counts"] == "true" {
+		return nil, "", posthouse.Invalid("counts", "cannot be joined with unknown, node or version: what these find is not counted")
+	}
+	return overview.Find(r.Context(), ts.ledger, q, &f, limit)
 }
 
 // ofPeople leaves out the runtime's own thread: of those one at most has entries.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/overview"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -70,6 +71,11 @@ func (ps *Programs) Routes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "how the program describes itself", Body: posthouse.ProgramInfo{}, Example: exampleProgram}},
 		},
 		{
+			Method: http.MethodGet, Path: one + "/standing", Role: tokens.Viewer, Summary: "Count where a program's threads are", Handle: api.Show(ps.standing),
+			Notes:   "Threads that have not ended, by the nodes that their branches are at and by the versions of these. The newest 20,000 threads of the program are looked at, and 1,000 of them that have not ended. GET /api/threads lists them, with graph, node and version.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "how many threads are where", Body: overview.Standing{}, Example: exampleStanding}},
+		},
+		{
 			Method: http.MethodPost, Path: one + "/runs", Role: tokens.Operator, Summary: "Begin a run of a program", Handle: api.Take(ps.start),
 			Notes: "The run is on record when the answer comes, and goes on if the client leaves. The input is checked by the program's schema: 400 names the field at fault and says what is wanted. " +
 				"A thread that exists already is 409. Follow the run at events, see where it stands at location; its questions are in GET /api/gates.",
@@ -107,6 +113,14 @@ func (ps *Programs) show(r *api.Request) (*posthouse.ProgramInfo, error) {
 	}
 	info := p.Info
 	return &info, ps.addAsked(r.Context(), &info)
+}
+
+func (ps *Programs) standing(r *api.Request) (*overview.Standing, error) {
+	p, err := ps.find(r.Name("program"))
+	if err != nil {
+		return nil, err
+	}
+	return overview.Stand(r.Context(), ps.ledger, p.Info.Name)
 }
 
 // find returns a program. The error of one that is unknown lists those that there are.

@@ -1,0 +1,149 @@
+package overview_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/overview"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+func names(threads []*posthouse.ThreadInfo) string {
+	var all []string
+	for _, t := range threads {
+		all = append(all, t.Thread)
+	}
+	return strings.Join(all, " ")
+}
+
+// at writes a thread with its head at a node.
+func at(t *testing.T, l *ledger.Ledger, thread, node, version string, status posthouse.Status) {
+	t.Helper()
+	commit(t, l, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindNode, Status: status, Graph: "refund", Fingerprint: version, Node: "before", Next: []string{node},
+	}})
+}
+
+// TestFind: by node and version together a thread needs one branch that has both, and what ended is nowhere.
+func TestFind(t *testing.T) {
+	l := open(t, nil)
+	at(t, l, "a", "pay", "v1", posthouse.StatusInterrupted)
+	at(t, l, "b", "pay", "v2", posthouse.StatusFailed)
+	at(t, l, "c", "ask", "v2", posthouse.StatusInterrupted)
+	at(t, l, "d", "pay", "v2", posthouse.StatusDone)
+	at(t, l, "e", "pay", "v2", posthouse.StatusInterrupted)
+	commit(t, l, &ledger.Draft{Thread: "f", Checkpoint: &posthouse.Change{Kind: posthouse.KindSave}})
+	q := posthouse.ThreadQuery{}
+	for _, c := range []struct {
+		f    overview.Filter
+		want string
+	}{
+		{overview.Filter{}, "a b c d e f"},
+		{overview.Filter{Node: "pay"}, "a b e"},
+		{overview.Filter{Version: "v2"}, "b c e"},
+		{overview.Filter{Node: "pay", Version: "v2"}, "b e"},
+		{overview.Filter{Node: "pay", Version: "v3"}, ""},
+		{overview.Filter{Unknown: true}, ""},
+	} {
+		page, next, err := overview.Find(t.Context(), l, q, &c.f, 10)
+		if err != nil || names(page) != c.want || next != "" {
+			t.Errorf("%+v: %q, %q, %v; want %q", c.f, names(page), next, err, c.want)
+		}
+	}
+	var seen []string
+	for next := ""; ; {
+		if err := overview.GoOn(t.Context(), l, &q, next); err != nil {
+			t.Fatal(err)
+		}
+		page, more, err := overview.Find(t.Context(), l, q, &overview.Filter{Node: "pay"}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, names(page))
+		next = more
+		if next == "" {
+			break
+		}
+	}
+	if want := []string{"a", "b", "e"}; !slices.Equal(seen, want) && !slices.Equal(seen, append(want, "")) {
+		t.Errorf("by pages of one: %q", seen)
+	}
+}
+
+// TestStand counts a thread once at a node, whatever branches it has there.
+func TestStand(t *testing.T) {
+	l := open(t, nil)
+	at(t, l, "a", "pay", "v1", posthouse.StatusInterrupted)
+	at(t, l, "b", "pay", "v2", posthouse.StatusInterrupted)
+	at(t, l, "c", "pay", "v2", posthouse.StatusDone)
+	info, err := l.Thread(t.Context(), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Fork(t.Context(), info.Branches[0].Head, &ledger.ForkOptions{By: "alice"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := overview.Stand(t.Context(), l, "refund")
+	if err != nil || fmt.Sprintf("%+v", *s) != "{Nodes:[{Node:pay Statuses:map[interrupted:2]}] Versions:[{Version:v1 Threads:1} {Version:v2 Threads:1}] More:false}" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestStandIsBounded: more threads than are read are told of, and pages of a filter go on.
+func TestStandIsBounded(t *testing.T) {
+	l := open(t, nil)
+	for i := range overview.MaxRead + 5 {
+		at(t, l, fmt.Sprintf("t%04d", i), "pay", "v1", posthouse.StatusInterrupted)
+	}
+	s, err := overview.Stand(t.Context(), l, "refund")
+	if err != nil || !s.More || s.Nodes[0].Statuses[posthouse.StatusInterrupted] != overview.MaxRead {
+		t.Errorf("%+v, %v", s, err)
+	}
+	q := posthouse.ThreadQuery{}
+	page, next, err := overview.Find(t.Context(), l, q, &overview.Filter{Node: "nowhere"}, 10)
+	if err != nil || len(page) != 0 || next == "" {
+		t.Fatalf("%d threads, next %q, %v: the page shall end early and go on", len(page), next, err)
+	}
+	if err := overview.GoOn(t.Context(), l, &q, next); err != nil {
+		t.Fatal(err)
+	}
+	page, next, err = overview.Find(t.Context(), l, q, &overview.Filter{Node: "pay"}, 10)
+	if err != nil || len(page) != 5 || next != "" {
+		t.Errorf("%d threads, next %q, %v; want the other 5", len(page), next, err)
+	}
+}
+
+func ExampleStand() {
+	ctx := context.Background()
+	store := memstore.New()
+	defer store.Close()
+	l, err := ledger.Open(store, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer l.Close()
+	_, err = l.Commit(ctx, &ledger.Draft{Thread: "order-12", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindNode, Status: posthouse.StatusFailed, Graph: "refund", Fingerprint: "6f1d2c3b4a59", Node: "check", Next: []string{"pay"}, Error: "no money",
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := overview.Stand(ctx, l, "refund")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.Nodes, s.Versions)
+	page, _, err := overview.Find(ctx, l, posthouse.ThreadQuery{}, &overview.Filter{Node: "pay"}, 10)
+	fmt.Println(len(page), err)
+	// Output:
+	// [{pay map[failed:1]}] [{6f1d2c3b4a59 1}]
+	// 1 <nil>
+}
