@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 import css from "./tabs.module.css";
 
@@ -19,3 +20,32 @@ export const Tabs = ({ tabs, label }: { tabs: Tab[]; label: string }) => (
     ))}
   </nav>
 );
+
+/** Panes are views of one thing, beside each other. The one that is shown is in the address as its caller says. */
+export function Panes<T extends string>({
+  panes,
+  on,
+  show,
+  label,
+}: {
+  panes: { name: T; title: ReactNode }[];
+  on: T;
+  show: (name: T) => void;
+  label: string;
+}) {
+  return (
+    <nav className={css.tabs} aria-label={label}>
+      {panes.map((p) => (
+        <button
+          key={p.name}
+          type="button"
+          className={p.name === on ? `${css.tab} ${css.pane} ${css.on}` : `${css.tab} ${css.pane}`}
+          aria-current={p.name === on ? "true" : undefined}
+          onClick={() => show(p.name)}
+        >
+          {p.title}
+        </button>
+      ))}
+    </nav>
+  );
+}

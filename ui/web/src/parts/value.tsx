@@ -1,3 +1,4 @@
+import { createContext, useContext } from "react";
 import { marked } from "../text/hidden";
 import type { Node } from "../text/json";
 import { inline } from "../text/json";
@@ -6,6 +7,12 @@ import css from "./value.module.css";
 
 const maxRows = 12;
 const maxText = 2000;
+
+/** LongLists says how many rows a list or an object has at most before it folds. */
+export const LongLists = createContext(maxRows);
+
+/** spoken returns a string as it is shown: with quotes only where it could be taken for something else. */
+export const spoken = (text: string) => marked(ambiguous(text) ? JSON.stringify(text) : text);
 
 /** ambiguous says whether a string without its quotes could be taken for something else. */
 const ambiguous = (text: string) =>
@@ -29,7 +36,7 @@ export function Value({ node }: { node: Node }) {
 function Leaf({ source }: { source: string }) {
   if (source[0] !== '"') return <code className={css.leaf}>{source}</code>;
   const text = JSON.parse(source) as string;
-  const shown = marked(ambiguous(text) ? JSON.stringify(text) : text);
+  const shown = spoken(text);
   if (shown.length <= maxText) return <code className={css.leaf}>{shown}</code>;
   return (
     <Fold
@@ -41,6 +48,7 @@ function Leaf({ source }: { source: string }) {
 }
 
 function Members({ node }: { node: Node & { kind: "object" } }) {
+  const max = useContext(LongLists);
   if (node.members.length === 0) return <code className={css.leaf}>{"{}"}</code>;
   const rows = (members: typeof node.members) => (
     <dl className={css.object}>
@@ -56,10 +64,10 @@ function Members({ node }: { node: Node & { kind: "object" } }) {
       ))}
     </dl>
   );
-  if (node.members.length <= maxRows) return rows(node.members);
+  if (node.members.length <= max) return rows(node.members);
   return (
     <Fold
-      first={rows(node.members.slice(0, maxRows))}
+      first={rows(node.members.slice(0, max))}
       rest={() => rows(node.members)}
       size={`${node.members.length} members`}
     />
@@ -67,13 +75,14 @@ function Members({ node }: { node: Node & { kind: "object" } }) {
 }
 
 function Items({ items }: { items: Node[] }) {
+  const max = useContext(LongLists);
   if (items.length === 0) return <code className={css.leaf}>[]</code>;
   const columns = columnsOf(items);
   const show = (some: Node[]) => (columns ? <Rows items={some} columns={columns} /> : <List items={some} />);
-  if (items.length <= maxRows) return show(items);
+  if (items.length <= max) return show(items);
   return (
     <Fold
-      first={show(items.slice(0, maxRows))}
+      first={show(items.slice(0, max))}
       rest={() => show(items)}
       size={`${items.length.toLocaleString("en")} rows`}
     />

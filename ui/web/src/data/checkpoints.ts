@@ -1,0 +1,49 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, get, type Schemas } from "../api/client";
+
+export type Checkpoint = Schemas["Checkpoint"];
+export type Thread = Schemas["Thread"];
+
+/** A checkpoint never changes, but what is told of its steps is noted after them. */
+export const useStory = (id: string | undefined) =>
+  useQuery({
+    queryKey: ["live", "story", id],
+    enabled: id !== undefined,
+    queryFn: ({ signal }) =>
+      get(
+        api.GET("/api/checkpoints/{id}", {
+          signal,
+          params: { path: { id: id ?? "" }, query: { state: false, steps: true } },
+        }),
+      ),
+  });
+
+/** useHeader reads a checkpoint without its state. */
+export const useHeader = (id: string | undefined) =>
+  useQuery({
+    queryKey: ["header", id],
+    enabled: id !== undefined,
+    staleTime: Infinity,
+    queryFn: ({ signal }) =>
+      get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id: id ?? "" }, query: { state: false } } })),
+  });
+
+/** useDiff compares two checkpoints, of one thread or of two. */
+export const useDiff = (a: string | undefined, b: string | undefined) =>
+  useQuery({
+    queryKey: ["diff", a, b],
+    enabled: a !== undefined && b !== undefined,
+    staleTime: Infinity,
+    queryFn: ({ signal }) => get(api.GET("/api/diff", { signal, params: { query: { a: a ?? "", b: b ?? "" } } })),
+  });
+
+/** headOf returns the head of the branch that is looked at: the one named, else main. */
+export const headOf = (thread: Thread, branch: string | undefined): string | undefined =>
+  (thread.branches?.find((b) => b.branch === branch) ?? thread.branches?.[0])?.head;
+
+/** bytes says a size. */
+export function bytes(n: number): string {
+  if (n < 1024) return `${n} B`;
+  if (n < 1024 * 1024) return `${(n / 1024).toFixed(n < 10 * 1024 ? 1 : 0)} KiB`;
+  return `${(n / 1024 / 1024).toFixed(1)} MiB`;
+}
