@@ -323,6 +323,7 @@ var laws = []law{
 	{"app/internal/tree", []string{".", "grants", "app/internal/term", "diff"}, nil, "drawing a thread needs its nouns and a terminal"},
 	{"app/internal/address", nil, nil, "an address is shown without its secrets the same way by all that show one"},
 	{"app/internal/manpage", nil, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, "pages are written from commands, whatever they do"},
+	{"app/internal/reference", nil, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, "pages are written from commands, settings and a description of routes, whatever they do"},
 	{"app/internal/systemd", nil, nil, "a service manager is told of a server, whatever it serves"},
 	{"app/internal/project", []string{".", "internal/base/filelock"}, nil, "a module is written, built and started as files and processes: what is in it is compiled on its own"},
 	{"app/internal/project/starter", []string{"*"}, nil, "what users begin with is theirs to wire"},
