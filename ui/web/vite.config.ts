@@ -12,6 +12,7 @@ export default defineConfig({
   build: {
     outDir: "build/site",
     emptyOutDir: true,
+    manifest: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: "es2023",

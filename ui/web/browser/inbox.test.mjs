@@ -97,6 +97,7 @@ test("questions of one kind are decided together, each with a decision of its ow
   await page.waitForSelector(article);
   await page.getByRole("link", { name: "decide together" }).first().click();
   const rows = page.locator("[aria-label='decide together'] tbody tr");
+  await rows.first().waitFor();
   const count = await rows.count();
   assert.ok(count > 1, `${count} questions in a set`);
   await rows.first().locator("input").uncheck();

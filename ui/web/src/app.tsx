@@ -1,10 +1,10 @@
-import { Suspense, useEffect } from "react";
+import { useEffect } from "react";
 import { Route, Switch, useLocation } from "wouter";
 import { Problem } from "./api/client";
 import { useMe } from "./data/me";
 import { login } from "./data/query";
 import { Boundary } from "./parts/boundary";
-import { Empty, Failure, Skeleton } from "./parts/notice";
+import { Empty, Failure } from "./parts/notice";
 import { screens } from "./screens";
 import { Shell } from "./shell/shell";
 
@@ -20,18 +20,16 @@ export function App() {
   return (
     <Shell me={me.data} out={out}>
       <Boundary at={at}>
-        <Suspense fallback={<Skeleton rows={8} height={48} />}>
-          <Switch>
-            {screens.map(({ path, screen: Screen }) => (
-              <Route key={path} path={path}>
-                {(params) => <Screen params={params as Record<string, string>} />}
-              </Route>
-            ))}
-            <Route>
-              <Empty title="There is no such page">It may have moved. The inbox is the first icon at the side.</Empty>
+        <Switch>
+          {screens.map(({ path, screen: Screen }) => (
+            <Route key={path} path={path}>
+              {(params) => <Screen params={params as Record<string, string>} />}
             </Route>
-          </Switch>
-        </Suspense>
+          ))}
+          <Route>
+            <Empty title="There is no such page">It may have moved. The inbox is the first icon at the side.</Empty>
+          </Route>
+        </Switch>
       </Boundary>
     </Shell>
   );

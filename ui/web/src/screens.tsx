@@ -2,7 +2,9 @@
 // in the navigation.
 
 import { Inbox, type LucideIcon } from "lucide-react";
-import { lazy, type ComponentType } from "react";
+import type { ComponentType, FunctionComponent } from "react";
+import { later as part } from "./parts/later";
+import { Skeleton } from "./parts/notice";
 
 export type Params = Record<string, string>;
 
@@ -16,7 +18,8 @@ export type Screen = {
 };
 
 /** later loads a screen when it is first looked at. */
-const later = (load: () => Promise<ComponentType<{ params: Params }>>) => lazy(async () => ({ default: await load() }));
+const later = (load: () => Promise<FunctionComponent<{ params: Params }>>) =>
+  part(load, <Skeleton rows={8} height={48} />);
 
 export const screens: Screen[] = [
   {

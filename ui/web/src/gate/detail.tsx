@@ -7,6 +7,7 @@ import { Card, Note } from "../parts/card";
 import { Chip } from "../parts/chip";
 import { Fold, Folds, useFolds } from "../parts/fold";
 import { named } from "../parts/id";
+import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { Ago, left, useNow } from "../parts/time";
@@ -16,9 +17,10 @@ import { Actions } from "./actions";
 import { Approved, Changes } from "./content";
 import { useOutcome } from "./decide";
 import { useDraft } from "./draft";
-import { ValueForm } from "./form";
 import { Settled, stateOf } from "./settled";
 import css from "./detail.module.css";
+
+const ValueForm = later(async () => (await import("./form")).ValueForm);
 
 type Props = {
   listed: Gate;

@@ -7,7 +7,7 @@ import { named } from "../parts/id";
 import { Said } from "../parts/said";
 import { Ago, isSoon, length, useNow } from "../parts/time";
 import type { Group } from "./order";
-import { setOf } from "./set";
+import { setOf } from "./together";
 import css from "./list.module.css";
 
 type Props = {

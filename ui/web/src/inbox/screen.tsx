@@ -5,14 +5,17 @@ import type { Gate } from "../api/client";
 import { useGates, useSessions, type Place } from "../data/gates";
 import { GateDetail } from "../gate/detail";
 import { Button } from "../parts/button";
+import { later } from "../parts/later";
 import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Tabs } from "../parts/tabs";
 import { Bar } from "../shell/bar";
 import { useKeys } from "../shell/keys";
 import { List } from "./list";
 import { grouped, Seen } from "./order";
-import { SetDetail, setOf } from "./set";
+import { setOf } from "./together";
 import css from "./screen.module.css";
+
+const SetDetail = later(async () => (await import("./set")).SetDetail);
 
 const places: { place: Place; name: string; show: string }[] = [
   { place: "mine", name: "For me", show: "" },

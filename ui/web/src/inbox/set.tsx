@@ -2,7 +2,7 @@ import { Check, X } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { Gate } from "../api/client";
-import { outcomeOf, send, useOutcome } from "../gate/decide";
+import { send, useOutcome } from "../gate/decide";
 import { Button } from "../parts/button";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
@@ -15,17 +15,6 @@ import css from "./set.module.css";
 const atOnce = 4;
 
 type Verb = "approve" | "reject";
-
-/** setKey says which gates can be decided together: those of one question and one shape. */
-export const setKey = (g: Gate) => JSON.stringify([g.name, g.schema, g.binding.map((f) => f.name)]);
-
-/** setsOf returns those of a group that can be decided together, if there are at least two. */
-export function setOf(gates: Gate[]): Gate[] {
-  const may = gates.filter((g) => g.may.includes("approve") && !g.error && g.kind !== "session" && !outcomeOf(g.id));
-  const first = may[0];
-  const same = first ? may.filter((g) => setKey(g) === setKey(first)) : [];
-  return same.length > 1 ? same : [];
-}
 
 /**
  * SetDetail decides several gates of one question: a row each, a column a member, with what differs

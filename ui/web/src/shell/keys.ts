@@ -29,3 +29,18 @@ export function useKeys(keys: Keys) {
     return () => removeEventListener("keydown", press);
   }, []);
 }
+
+/** useControlK runs what Ctrl-K, or ⌘K, is for. It works in fields, too. */
+export function useControlK(act: () => void) {
+  const now = useRef(act);
+  now.current = act;
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (!(e.ctrlKey || e.metaKey) || e.key.toLowerCase() !== "k") return;
+      e.preventDefault();
+      now.current();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}

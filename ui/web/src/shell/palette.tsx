@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Dialog } from "../parts/dialog";
 import { Said } from "../parts/said";
@@ -7,24 +7,11 @@ import css from "./palette.module.css";
 
 type Command = { name: string; run: () => void };
 
-/** Palette goes to a screen or an id that somebody types. Ctrl-K opens it. */
-export function Palette({ keys }: { keys: () => void }) {
-  const [open, setOpen] = useState(false);
+/** Palette goes to a screen or an id that somebody types. */
+export function Palette({ close, keys }: { close: () => void; keys: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const [, go] = useLocation();
-  useEffect(() => {
-    const press = (e: KeyboardEvent) => {
-      if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
-        e.preventDefault();
-        setText("");
-        setAt(0);
-        setOpen((is) => !is);
-      }
-    };
-    addEventListener("keydown", press);
-    return () => removeEventListener("keydown", press);
-  }, []);
   const found = useMemo<Command[]>(() => {
     const all: Command[] = [
       ...screens.flatMap(({ name, path }) => (name ? [{ name, run: () => go(path) }] : [])),
@@ -41,12 +28,12 @@ export function Palette({ keys }: { keys: () => void }) {
   }, [text, go, keys]);
   const run = (c: Command | undefined) => {
     if (!c) return;
-    setOpen(false);
+    close();
     c.run();
   };
   const step = (by: number) => setAt((i) => Math.min(Math.max(0, i + by), found.length - 1));
   return (
-    <Dialog open={open} close={() => setOpen(false)} title="Go to" top>
+    <Dialog open close={close} title="Go to" top>
       <input
         className={css.input}
         autoFocus

@@ -4,23 +4,27 @@ import { Link, useLocation } from "wouter";
 import type { Schemas } from "../api/client";
 import { useGates } from "../data/gates";
 import { useWeak } from "../data/me";
+import { later } from "../parts/later";
 import { Said } from "../parts/said";
 import { screens } from "../screens";
 import { Account } from "./account";
-import { HelpDialog } from "./help";
-import { useKeys } from "./keys";
+import { useControlK, useKeys } from "./keys";
 import { Logo } from "./logo";
-import { Palette } from "./palette";
 import css from "./shell.module.css";
 
 type Me = Schemas["MeBody"];
+
+const HelpDialog = later(async () => (await import("./help")).HelpDialog);
+const Palette = later(async () => (await import("./palette")).Palette);
 
 /** Shell is what stands around every screen: navigation, warnings, the palette and the list of keys. */
 export function Shell({ me, out, children }: { me: Me; out: boolean; children: ReactNode }) {
   const [location] = useLocation();
   const [help, setHelp] = useState(false);
   const waiting = useWaiting();
+  const [palette, setPalette] = useState(false);
   useKeys({ "?": () => setHelp(true) });
+  useControlK(() => setPalette((is) => !is));
   return (
     <div className={css.app}>
       <nav className={css.nav} aria-label="screens">
@@ -61,8 +65,8 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
         {children}
       </main>
       <Account me={me} keys={() => setHelp(true)} />
-      <Palette keys={() => setHelp(true)} />
-      <HelpDialog open={help} close={() => setHelp(false)} />
+      {palette && <Palette close={() => setPalette(false)} keys={() => setHelp(true)} />}
+      {help && <HelpDialog open close={() => setHelp(false)} />}
     </div>
   );
 }
