@@ -302,7 +302,7 @@ var laws = []law{
 	{"server/internal/letters", []string{".", "server/internal/api", "server/tokens", "task/deadletter"}, nil, "messages that could not be used are a list of their own"},
 	{"server/internal/proof", []string{".", "ledger", "server/internal/api", "server/internal/limit", "server/problem", "server/tokens", "sign", "sign/statement", "transfer"}, nil, "a proof needs the log and public keys, whoever asks for it"},
 	{"server/internal/audit", []string{".", "ledger", "server/internal/api", "server/internal/limit", "server/tokens"}, nil, "who did what is in the logs, whoever asks for it"},
-	{"server/internal/outline", []string{".", "ledger", "server/internal/api", "server/tokens"}, nil, "what a thread looks like is read from headers alone"},
+	{"server/internal/outline", []string{".", "gate", "grants", "inbox", "ledger", "server/internal/api", "server/tokens"}, nil, "what a thread looks like is read from headers, and from the lines that people are told"},
 	{"server/internal/programs", []string{".", "inbox", "ledger", "overview", "server/internal/api", "server/problem", "server/tokens"}, nil,
 		"programs are shown and begun by what they say of themselves: no model is known here"},
 	{"server/internal/stream", []string{".", "ledger", "server/internal/api", "server/internal/auth", "server/internal/feed", "server/internal/limit", "server/internal/session", "server/internal/verbatim", "server/problem", "server/tokens", "task"}, []string{"github.com/coder/websocket"},

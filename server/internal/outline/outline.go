@@ -26,11 +26,13 @@ func New(l *ledger.Ledger) *Outline { return &Outline{l} }
 func (o *Outline) Routes() []*api.Route {
 	return []*api.Route{{
 		Method: http.MethodGet, Path: "/api/threads/{id}/outline", Role: tokens.Viewer, Summary: "Outline a thread", Handle: o.get,
-		Notes: "One short row for each checkpoint of all branches, the newest first, 10,000 in one answer: compressed, if Accept-Encoding has gzip. States, metadata and steps are elsewhere.",
+		Notes: "One short row for each checkpoint of all branches, the newest first, 10,000 in one answer: compressed, if Accept-Encoding has gzip. States, metadata and steps are elsewhere. " +
+			"With details a page has at most 1,000 rows. What cannot be read, since its key is missing or it was removed, is left out of them.",
 		Query: []api.Param{
 			{Name: "branch", Kind: api.NameParam, Help: "of this branch"},
 			{Name: "generation", Kind: api.IntParam, Help: "of this generation: a released version's number; the current one unless given"},
 			{Name: "order", Kind: api.EnumParam, Values: []string{"asc", "desc"}, Def: "desc", Help: "desc is newest first"},
+			{Name: "details", Kind: api.BoolParam, Def: "false", Help: "true: with what each checkpoint changed, asked and did to the world"},
 			{Name: "limit", Kind: api.IntParam, Max: maxRows, Def: "10000", Help: "how many"},
 			{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"},
 		},
@@ -56,10 +58,15 @@ type Row struct {
 	Source *posthouse.Source `json:"source,omitempty" doc:"of the first checkpoint of a fork: where it was forked"`
 	Error  string            `json:"error,omitempty" doc:"why it failed, the first 200 bytes"`
 	Size   int               `json:"size,omitempty" doc:"bytes of its state"`
+
+	Next     []string  `json:"next,omitempty" doc:"nodes that run next"`
+	Began    time.Time `json:"began,omitzero" doc:"when its node's last attempt began"`
+	Attempts int       `json:"attempts,omitempty" doc:"of its node, beyond a first that took less than a millisecond"`
+	Detail
 }
 
 func rowOf(h *posthouse.Header) Row {
-	r := Row{ID: h.ID, Seq: h.Seq, Branch: h.Branch, Parent: h.Parent, Kind: h.Kind, Status: h.Status, Node: h.Node, At: h.CreatedAt.UTC(), By: h.By, Gates: h.Gates, Source: h.Source, Error: cut(h.Error), Size: h.Size}
+	r := Row{ID: h.ID, Seq: h.Seq, Branch: h.Branch, Parent: h.Parent, Kind: h.Kind, Status: h.Status, Node: h.Node, At: h.CreatedAt.UTC(), By: h.By, Gates: h.Gates, Source: h.Source, Error: cut(h.Error), Size: h.Size, Next: h.Next, Began: h.Began, Attempts: h.Attempts}
 	if r.Node == "" {
 		r.Node = h.Agent
 	}
@@ -77,6 +84,10 @@ func cut(s string) string {
 
 func (o *Outline) get(w http.ResponseWriter, r *api.Request) error {
 	thread, limit := r.Name("id"), r.Number("limit", maxRows)
+	detailed := r.Query["details"] == "true"
+	if detailed {
+		limit = min(limit, maxDetailed)
+	}
 	q := posthouse.Query{
 		Thread: thread, Branch: r.Query["branch"], Generation: uint32(min(r.Number("generation", 0), 1<<32-1)),
 		Descending: r.Query["order"] != "asc", After: r.Query["cursor"], Limit: limit + 1,
@@ -93,6 +104,12 @@ func (o *Outline) get(w http.ResponseWriter, r *api.Request) error {
 	page := api.List[Row]{Items: make([]Row, len(headers)), Next: next}
 	for i, h := range headers {
 		page.Items[i] = rowOf(h)
+	}
+	if detailed {
+		err := detail(r.Context(), o.ledger, thread, headers, page.Items)
+		if err != nil {
+			return err
+		}
 	}
 	if !acceptsGzip(r.Header.Values("Accept-Encoding")) {
 		w.Header().Add("Vary", "Accept-Encoding")
