@@ -93,13 +93,13 @@ function Row({
 }
 
 /** Changes lists what differs deeper in the payload, and in the text, from the question that was asked before. */
-export function Changes({ gate }: { gate: Gate }) {
+export function Changes({ gate, title }: { gate: Gate; title?: string }) {
   const before = gate.before;
   const deep = (before?.paths ?? []).filter((c) => c.path.split("/").length > 2);
   const text = before?.changed && (before.text ?? "") !== (gate.text ?? "");
   if (!before || (deep.length === 0 && !text && !before.more)) return null;
   return (
-    <Card title="What changed since it was asked before">
+    <Card title={title ?? "What changed since it was asked before"}>
       <dl className={css.rows}>
         {text && (
           <div className={css.row}>

@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import { Link } from "wouter";
 import type { Decision, Grant, Schemas } from "../api/client";
 import { Said } from "../parts/said";
 import { short } from "../parts/id";
@@ -7,6 +6,7 @@ import { At, length } from "../parts/time";
 import { Inline } from "../parts/value";
 import { onRecord } from "../text/json";
 import { done } from "./decide";
+import { Settle } from "./neighbours";
 import css from "./life.module.css";
 
 type Tone = "done" | "now" | "failed" | "unknown" | "none";
@@ -60,6 +60,12 @@ function eventsOf(grant: Grant): Event[] {
         a.reason && <Said>{`“${a.reason}”`}</Said>,
       ].filter(Boolean),
     })),
+    ...(g.notices ?? []).map((n) => ({
+      name: notices[n.kind],
+      at: n.at,
+      tone: "done" as const,
+      lines: noticeLines(n),
+    })),
     ...(g.votes ?? []).map((v) => ({ name: "Vote", at: v.at, tone: "done" as const, lines: decisionLines(v) })),
   ];
   all.push(...between.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)));
@@ -84,6 +90,19 @@ function eventsOf(grant: Grant): Event[] {
     all.push({ ...hollow("Executed"), lines: [approvals[grant.approval ?? ""] ?? "nothing ran under it yet"] });
   return all;
 }
+
+const notices = { reminder: "Reminded", snooze: "Set aside", unsnooze: "Taken up again" };
+
+const noticeLines = (n: Schemas["Notice"]): ReactNode[] =>
+  [
+    n.kind === "reminder" ? "those who may decide" : <Said>{`by ${n.by}`}</Said>,
+    n.kind === "snooze" && n.until && (
+      <>
+        until <At at={n.until} />
+      </>
+    ),
+    n.reason && <Said>{`“${n.reason}”`}</Said>,
+  ].filter(Boolean);
 
 const hollow = (name: string): Event => ({ name, tone: "none", lines: [] });
 
@@ -131,14 +150,10 @@ function useEvents(use: Schemas["Use"]): Event[] {
       at: use.at,
       lines: [
         <Said>{`${use.name}${use.occurrence ? ` [${use.occurrence}]` : ""}${took}`}</Said>,
+        use.status === "unknown" && <Settle thread={use.thread} />,
         use.failed ? `${use.failed} attempts before did not act` : "",
         outcome && <Inline node={outcome} max={80} />,
       ].filter(Boolean),
     },
   ];
 }
-
-/** OtherQuestion leads to the question before or after this one. */
-export const OtherQuestion = ({ id, children }: { id: string; children: ReactNode }) => (
-  <Link href={`/gates/${encodeURIComponent(id)}`}>{children}</Link>
-);

@@ -16,6 +16,7 @@ import { Bar } from "../shell/bar";
 import { marked } from "../text/hidden";
 import { GateDetail } from "./detail";
 import { Life } from "./life";
+import { Newer } from "./neighbours";
 import { DecidedBy, RunFailed, stateOf } from "./settled";
 import css from "./screen.module.css";
 
@@ -48,6 +49,7 @@ export function GateScreen({ id }: { id: string }) {
               gone={false}
               go={(next) => go(`/gates/${encodeURIComponent(next)}`)}
             >
+              <Newer gate={gate.data} />
               {gate.data.decision && <RunFailed gate={gate.data} />}
               {grant.data && <Receipts gate={gate.data} grant={grant.data} />}
             </GateDetail>
