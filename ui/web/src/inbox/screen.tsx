@@ -2,7 +2,7 @@ import { ArrowLeft } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import type { Gate } from "../api/client";
-import { useGates, useSessions, type Place } from "../data/gates";
+import { inSession, useGates, useSessions, type Place } from "../data/gates";
 import { GateDetail } from "../gate/detail";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
@@ -15,6 +15,7 @@ import { grouped, Seen } from "./order";
 import { setOf } from "./together";
 import css from "./screen.module.css";
 
+const Beside = later(async () => (await import("./beside")).Beside);
 const SetDetail = later(async () => (await import("./set")).SetDetail);
 
 const places: { place: Place; name: string; show: string }[] = [
@@ -74,7 +75,8 @@ function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | und
     const groups = grouped(gates, place === "decided");
     return { groups, flat: groups.flatMap((g) => g.gates), gone };
   }, [list.data, sessions.data, place]);
-  const wide = useWide();
+  const wide = useWidth(900);
+  const vast = useWidth(1920);
   const auto = useRef<string>(undefined); // what was selected without anybody's doing: it stays
   const found = flat.find((g) => g.id === (chosen ?? auto.current));
   const together = groups.find((g) => g.name === set);
@@ -149,6 +151,7 @@ function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | und
             }
           />
         )}
+        {gate && vast && !inSession(gate) && <Beside gate={gate} />}
       </div>
     </>
   );
@@ -173,14 +176,14 @@ function useTitle(open: number, place: Place) {
   }, [open, place]);
 }
 
-const wideQuery = matchMedia("(min-width: 900px)");
-
-/** useWide says whether list and detail are beside each other. */
-const useWide = () =>
-  useSyncExternalStore(
+/** useWidth says whether the window has so many pixels, or more. */
+function useWidth(pixels: number) {
+  const query = useMemo(() => matchMedia(`(min-width: ${pixels}px)`), [pixels]);
+  return useSyncExternalStore(
     (l) => {
-      wideQuery.addEventListener("change", l);
-      return () => wideQuery.removeEventListener("change", l);
+      query.addEventListener("change", l);
+      return () => query.removeEventListener("change", l);
     },
-    () => wideQuery.matches,
+    () => query.matches,
   );
+}
