@@ -18,6 +18,7 @@ import (
 var screens = []struct{ path, summary string }{
 	{"/{$}", "The inbox: what waits for a decision, and what was decided"},
 	{"/gates/{id}", "A gate: what is asked, who decided it, and what ran under the decision"},
+	{"/threads", "Threads: all lines of work, by what is going on in them"},
 	{"/threads/{id}", "A thread: its branches, a row a checkpoint, and what each changed"},
 }
 

@@ -22,7 +22,19 @@ const screens = [
   { name: "set", path: "/?set=refund", ready: "[aria-label='decide together']" },
   { name: "decided", path: "/?show=decided", ready: "main li a" },
   { name: "gate", path: "/?show=decided", ready: "main li a", open: true, page: true },
+  { name: "threads", path: "/threads", ready: "[role=row] a" },
+  { name: "threads-chosen", path: "/threads?status=failed", ready: "[role=row] a", act: choose },
+  { name: "threads-none", path: "/threads?q=nosuchthread&program=refund", ready: "main h2" },
 ];
+
+/** choose chooses the first thread, and opens what would be done to it. */
+async function choose(page) {
+  const narrow = page.getByRole("button", { name: "Choose", exact: true });
+  if (await narrow.count()) await narrow.click();
+  await page.locator("[role=cell] input").first().check();
+  await page.getByRole("button", { name: "Release" }).click();
+  await page.getByRole("button", { name: "Release 1 thread" }).waitFor();
+}
 
 for (const width of [360, 390, 1280, 2560]) {
   for (const theme of ["light", "dark"]) {
@@ -37,6 +49,7 @@ for (const width of [360, 390, 1280, 2560]) {
           await page.locator('article a[href^="/gates/"]').first().click();
           await page.waitForSelector("[aria-label='what happened']");
         }
+        if (s.act) await s.act(page);
         if (s.press) await page.getByRole("button", { name: s.press }).first().click();
         await page.evaluate(() => document.fonts.ready);
         await page.waitForTimeout(150);

@@ -1,7 +1,7 @@
 // The screens by their addresses. Each is loaded when it is first looked at; those with an icon stand
 // in the navigation.
 
-import { Inbox, type LucideIcon } from "lucide-react";
+import { Inbox, Split, type LucideIcon } from "lucide-react";
 import type { ComponentType, FunctionComponent } from "react";
 import { later as part } from "./parts/later";
 import { Skeleton } from "./parts/notice";
@@ -35,6 +35,12 @@ export const screens: Screen[] = [
       const { GateScreen } = await import("./gate/screen");
       return ({ params }) => <GateScreen id={params.id ?? ""} />;
     }),
+  },
+  {
+    path: "/threads",
+    name: "Threads",
+    icon: Split,
+    screen: later(async () => (await import("./threads/screen")).ThreadsScreen),
   },
   {
     path: "/threads/:id",

@@ -28,7 +28,14 @@ const unreachable = () =>
   });
 
 /** These answers hold no values, so their routes have no such parameter. */
-const plain = new Set(["/api/me", "/api/threads/{id}", "/api/threads/{id}/outline", "/readyz", "/version"]);
+const plain = new Set([
+  "/api/me",
+  "/api/threads",
+  "/api/threads/{id}",
+  "/api/threads/{id}/outline",
+  "/readyz",
+  "/version",
+]);
 
 const asText: Middleware = {
   async onRequest({ request, schemaPath }) {

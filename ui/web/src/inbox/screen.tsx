@@ -1,5 +1,5 @@
 import { ArrowLeft } from "lucide-react";
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import type { Gate } from "../api/client";
 import { inSession, useGates, useSessions, type Place } from "../data/gates";
@@ -8,6 +8,7 @@ import { Button } from "../parts/button";
 import { later } from "../parts/later";
 import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Tabs } from "../parts/tabs";
+import { useWidth } from "../parts/wide";
 import { Bar } from "../shell/bar";
 import { useKeys } from "../shell/keys";
 import { List } from "./list";
@@ -174,16 +175,4 @@ function useTitle(open: number, place: Place) {
   useEffect(() => {
     document.title = `${place !== "decided" && open > 0 ? `(${open}) ` : ""}Inbox · Posthouse`;
   }, [open, place]);
-}
-
-/** useWidth says whether the window has so many pixels, or more. */
-function useWidth(pixels: number) {
-  const query = useMemo(() => matchMedia(`(min-width: ${pixels}px)`), [pixels]);
-  return useSyncExternalStore(
-    (l) => {
-      query.addEventListener("change", l);
-      return () => query.removeEventListener("change", l);
-    },
-    () => query.matches,
-  );
 }

@@ -1,0 +1,66 @@
+// What the list of threads is narrowed to, as its address says it.
+
+export type Filter = {
+  q?: string;
+  status?: Status;
+  unknown?: boolean;
+  program?: string;
+  label?: string;
+  node?: string;
+  version?: string;
+};
+
+export type Status = "running" | "waiting" | "ready" | "interrupted" | "done" | "failed" | "cancelled";
+
+export const statuses: Status[] = ["waiting", "running", "failed", "interrupted", "ready", "done", "cancelled"];
+
+const texts = ["q", "program", "label", "node", "version"] as const;
+
+/** filterOf reads an address. What it does not know is left out. */
+export function filterOf(search: string): Filter {
+  const query = new URLSearchParams(search);
+  const filter: Filter = {};
+  for (const name of texts) {
+    const text = query.get(name);
+    if (text) filter[name] = text;
+  }
+  const status = statuses.find((s) => s === query.get("status"));
+  if (status) filter.status = status;
+  if (query.get("unknown") === "yes") filter.unknown = true;
+  return filter;
+}
+
+/** addressOf writes the address of a list. */
+export function addressOf(filter: Filter): string {
+  const query = new URLSearchParams();
+  if (filter.status) query.set("status", filter.status);
+  if (filter.unknown) query.set("unknown", "yes");
+  for (const name of texts) if (filter[name]) query.set(name, filter[name]);
+  const text = query.toString();
+  return text ? `/threads?${text}` : "/threads";
+}
+
+/** isNarrow says whether a filter leaves anything out. */
+export const isNarrow = (filter: Filter) => addressOf(filter) !== "/threads";
+
+/** isCounted says whether the server counts what a filter finds: not where it has to read logs for that. */
+export const isCounted = (filter: Filter) => !filter.unknown && !filter.node && !filter.version;
+
+/** paramsOf returns a filter as the API takes it. */
+export const paramsOf = ({ q, status, unknown, program, label, node, version }: Filter) => ({
+  ...(q ? { q } : {}),
+  ...(status ? { status } : {}),
+  ...(unknown ? { unknown } : {}),
+  ...(program ? { graph: program } : {}),
+  ...(label ? { label } : {}),
+  ...(node ? { node } : {}),
+  ...(version ? { version } : {}),
+});
+
+/** typed reads what somebody typed into the search: name=value is a label, all else is searched for. */
+export function typed(text: string): Pick<Filter, "q" | "label"> {
+  const trimmed = text.trim();
+  const at = trimmed.indexOf("=");
+  if (at > 0) return { label: `${trimmed.slice(0, at).trim()}=${trimmed.slice(at + 1).trim()}` };
+  return trimmed ? { q: trimmed } : {};
+}

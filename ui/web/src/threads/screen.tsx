@@ -1,0 +1,169 @@
+import { CheckSquare } from "lucide-react";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { useLocation, useSearch } from "wouter";
+import { useMe } from "../data/me";
+import { useThreads, useThreadCounts } from "../data/threads";
+import { Button } from "../parts/button";
+import { Empty, Failure, Skeleton } from "../parts/notice";
+import { useWide } from "../parts/wide";
+import { Bar } from "../shell/bar";
+import { useKeys } from "../shell/keys";
+import { threadPath } from "../thread/address";
+import { columns, usual } from "./columns";
+import { addressOf, filterOf, isCounted, isNarrow, type Filter } from "./filter";
+import { useColumns } from "./kept";
+import { many, Pills, SearchField, Tokens, Tools } from "./narrow";
+import { Selection } from "./selection";
+import { Table } from "./table";
+import css from "./screen.module.css";
+
+/** ThreadsScreen lists threads, newest activity first, narrowed as the address says. */
+export function ThreadsScreen() {
+  const search = useSearch();
+  const filter = useMemo(() => filterOf(search), [search]);
+  const wide = useWide();
+  const [whole, setWhole] = useState<number>();
+  useEffect(() => {
+    document.title = "Threads · Posthouse";
+  }, []);
+  return (
+    <>
+      <Bar title="Threads">
+        <Total filter={filter} whole={whole} />
+      </Bar>
+      <div className={css.filters}>
+        <SearchField filter={filter} />
+        <Tokens filter={filter} />
+        <Tools filter={filter} wide={wide} />
+        <Pills filter={filter} />
+      </div>
+      <List key={addressOf(filter)} filter={filter} wide={wide} setWhole={setWhole} />
+    </>
+  );
+}
+
+/** Total says how many threads the filter finds: those that are shown, or as far as the server counts. */
+function Total({ filter, whole }: { filter: Filter; whole: number | undefined }) {
+  const counts = useThreadCounts(filter);
+  if (whole !== undefined) return <span className={css.total}>{whole.toLocaleString("en")}</span>;
+  if (!counts.data || !isCounted(filter)) return null;
+  const some = Object.entries(counts.data).filter(([s]) => !filter.status || s === filter.status);
+  const n = some.reduce((a, [, b]) => a + Number(b), 0);
+  const full = some.some(([, b]) => many(Number(b)).endsWith("+"));
+  return (
+    <span className={css.total}>
+      {n.toLocaleString("en")}
+      {full && "+"}
+    </span>
+  );
+}
+
+type ListProps = { filter: Filter; wide: boolean; setWhole: (n: number | undefined) => void };
+
+function List({ filter, wide, setWhole }: ListProps) {
+  const [, go] = useLocation();
+  const me = useMe();
+  const operates = me.data?.role === "operator";
+  const list = useThreads(filter);
+  const [chosenColumns] = useColumns(usual);
+  const shown = useMemo(() => columns.filter((c) => chosenColumns.includes(c.key)), [chosenColumns]);
+  const [at, setAt] = useState<string>();
+  const [selected, setSelected] = useState<Set<string>>(new Set());
+  const [picking, setPicking] = useState(false);
+  const { rows } = list;
+  const whole = list.pending || list.error || list.hasMore ? undefined : rows.length;
+  useEffect(() => setWhole(whole), [whole, setWhole]);
+  const select = useCallback((thread: string) => {
+    setSelected((was) => {
+      const next = new Set(was);
+      if (!next.delete(thread)) next.add(thread);
+      return next;
+    });
+  }, []);
+  const step = (by: number) => {
+    const i = rows.findIndex((r) => r.thread === at);
+    setAt(rows[Math.min(rows.length - 1, Math.max(0, i < 0 ? 0 : i + by))]?.thread);
+  };
+  useKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    x: operates && at !== undefined ? () => select(at) : undefined,
+    Enter: at === undefined || onControl() ? undefined : () => go(threadPath(at)),
+    Escape: selected.size > 0 ? () => setSelected(new Set()) : undefined,
+  });
+  const all = rows.length > 0 && rows.every((r) => selected.has(r.thread));
+  const mayPick = operates && (wide || picking);
+  return (
+    <>
+      {list.pending && <Skeleton rows={16} height={wide ? 36 : 60} />}
+      {list.error && rows.length === 0 && <Failure error={list.error} safe="All threads stay on record." />}
+      {!list.pending && !list.error && rows.length === 0 && !list.hasMore && <Nothing filter={filter} />}
+      {(rows.length > 0 || list.hasMore) && (
+        <Table
+          rows={rows}
+          columns={shown}
+          wide={wide}
+          at={at}
+          select={mayPick ? select : undefined}
+          selected={selected}
+          all={all}
+          selectAll={() => setSelected(all ? new Set() : new Set(rows.map((r) => r.thread)))}
+          near={list.more.error === undefined ? list.loadMore : noop}
+          see={list.see}
+        />
+      )}
+      <footer className={css.foot}>
+        {list.more.error !== undefined && (
+          <span role="alert">
+            The rows after these could not be read.{" "}
+            <Button tone="quiet" onClick={() => void list.loadMore()}>
+              Try again
+            </Button>
+          </span>
+        )}
+        {rows.length > 0 && (
+          <span role="status">
+            {rows.length.toLocaleString("en")}
+            {list.hasMore
+              ? list.more.busy
+                ? " shown, others are loading"
+                : " shown, there are others"
+              : " shown, these are all"}
+          </span>
+        )}
+        {operates && !wide && rows.length > 0 && (
+          <Button
+            tone="quiet"
+            icon={<CheckSquare size={16} strokeWidth={1.5} aria-hidden />}
+            onClick={() => {
+              setPicking(!picking);
+              setSelected(new Set());
+            }}
+          >
+            {picking ? "Done choosing" : "Choose"}
+          </Button>
+        )}
+      </footer>
+      {operates && selected.size > 0 && (
+        <Selection filter={filter} selected={selected} set={setSelected} whole={!list.hasMore} shown={rows.length} />
+      )}
+    </>
+  );
+}
+
+const noop = () => {};
+
+/** onControl says whether Enter belongs to what has the focus. */
+const onControl = () =>
+  document.activeElement instanceof HTMLElement && document.activeElement.matches("a, button, input");
+
+const Nothing = ({ filter }: { filter: Filter }) =>
+  isNarrow(filter) ? (
+    <Empty title="No thread fits">
+      Search finds the beginning of a name or of a label's value, and names by their last four characters or more.
+    </Empty>
+  ) : (
+    <Empty title="There are no threads yet" command="posthouse run start PROGRAM --input '{}'">
+      A thread is one run of a program: all that it did stays on record, step by step. It is here as soon as it begins.
+    </Empty>
+  );
