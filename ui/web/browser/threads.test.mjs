@@ -29,9 +29,10 @@ test("threads are found, narrowed and opened with the keyboard alone, and the ad
   await page.keyboard.press("/");
   await page.keyboard.type("refund-88");
   await page.waitForURL(/q=refund-88/);
-  await page.waitForFunction(() =>
-    [...document.querySelectorAll("[role=cell] a")].every((a) => a.innerText.startsWith("refund-88")),
-  );
+  await page.waitForFunction(() => {
+    const found = [...document.querySelectorAll("[role=cell] a")].map((a) => a.innerText);
+    return found.length > 2 && found.every((name) => name.startsWith("refund-88"));
+  });
   await page.keyboard.press("Enter"); // leaves the field
   await page.keyboard.press("j");
   await page.keyboard.press("j");

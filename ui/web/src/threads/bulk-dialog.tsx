@@ -47,7 +47,8 @@ const refused = (items: Item[]) => items.filter((i) => i.problem);
 type Props = { verb: Verb; threads: string[]; close: () => void; keep: (threads: string[]) => void };
 
 /** BulkDialog says what would be done to the chosen threads, does it once that is confirmed, and lists what failed. */
-export function BulkDialog({ verb, threads, close, keep }: Props) {
+export function BulkDialog({ verb, threads: chosen, close, keep }: Props) {
+  const [threads] = useState(chosen); // as they were when it was opened
   const way = verbs.find((v) => v.verb === verb) as (typeof verbs)[number];
   const [plan, setPlan] = useState<Progress>();
   const [work, setWork] = useState<Progress>();
@@ -75,7 +76,7 @@ export function BulkDialog({ verb, threads, close, keep }: Props) {
     <Dialog open close={leave} title={`${way.name} threads`} hold={work !== undefined && !work.ended}>
       <div className={css.dialog}>
         <h2>
-          {way.name} {count(plan?.ended ? todo.length : threads.length)}
+          {way.name} {count(work?.of ?? (plan?.ended ? todo.length : threads.length))}
         </h2>
         {!work && <p>{way.says}</p>}
         {!work && <Plan plan={plan} way={way} />}
