@@ -36,6 +36,11 @@
 // is full, the network is gone), the thread is tried again after a growing
 // pause. One thread's errors are logged and never stop others.
 //
+// # Once, without a goroutine
+//
+// [Runner.Settle] moves all that can run and returns. It is for tests, and for a job that a
+// timer of yours starts.
+//
 // # Draining
 //
 // When Run's ctx ends nothing new is begun, programs stop before their next

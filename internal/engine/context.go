@@ -20,6 +20,7 @@ const (
 	keyScope
 	keyOrder
 	keyDrain
+	keyClock
 	keyPrincipal
 	keySender
 	keyUse

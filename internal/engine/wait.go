@@ -184,6 +184,13 @@ func withdrawn(g *posthouse.Gate) error {
 	return &posthouse.Error{Code: posthouse.CodeCancelled, Decision: d, Message: message}
 }
 
+// WithClock returns a context below which a wait that is too short to park for moves the
+// clock: the wait calls move with the time that it is for, and goes on. The Ledger's time is
+// that late once move has returned. It is for tests, in which nothing waits.
+func WithClock(ctx context.Context, move func(time.Time)) context.Context {
+	return context.WithValue(ctx, keyClock, move)
+}
+
 // longestNap bounds how late WaitOrDrain notices that the ledger's clock jumped.
 const longestNap = time.Second
 
@@ -192,10 +199,15 @@ const longestNap = time.Second
 // returns the context's error if that ends first.
 func WaitOrDrain(ctx context.Context, l *ledger.Ledger, at time.Time) (come bool, err error) {
 	drain := DrainOf(ctx)
+	move, _ := ctx.Value(keyClock).(func(time.Time))
 	for {
 		left := at.Sub(l.Now())
 		if left <= 0 {
 			return true, nil
+		}
+		if move != nil && !Closed(drain) && ctx.Err() == nil {
+			move(at)
+			continue
 		}
 		select {
 		case <-time.After(min(left, longestNap)):
