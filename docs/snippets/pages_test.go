@@ -24,7 +24,7 @@ var block = regexp.MustCompile("(?ms)^```go([^\n]*)\n(.*?)^```$")
 func pages(t *testing.T) []string {
 	t.Helper()
 	all := []string{root + "/README.md"}
-	for _, pattern := range []string{root + "/docs/*.md", root + "/docs/guarantees/*.md"} {
+	for _, pattern := range []string{root + "/docs/*.md", root + "/docs/guarantees/*.md", root + "/docs/howto/*.md"} {
 		some, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -148,6 +148,9 @@ func region(text, ref, name string) (string, error) {
 		case in:
 			out = append(out, line)
 		}
+	}
+	for len(out) > 0 && out[0] == "\n" { // before a comment, which gofmt keeps apart
+		out = out[1:]
 	}
 	if in || len(out) == 0 {
 		return "", fmt.Errorf("%s is not there, or does not end", ref)
