@@ -141,6 +141,7 @@ func (l *Loop) start(ctx context.Context, binary string) error {
 		return nil
 	}
 	cmd := exec.Command(binary, args...)
+	cmd.Args[0] = "posthouse" // what its hints tell people to type here
 	cmd.Dir, cmd.Stdout, cmd.Stderr = l.Dir, l.Out, l.Err
 	apart(cmd)
 	if err := tie(cmd); err != nil {
