@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// Advance moves the clock, by no time at all. What is due on the way happens at its own time, in
-// its order: sleeps end, attempts are made again, deadlines pass, people are reminded, questions
+// Advance moves the clock, by no time at all. All that is due on the way happens at its own time,
+// in its order: sleeps end, attempts are made again, deadlines pass, people are reminded, questions
 // escalate. The programs go on after each.
 func (e *Env) Advance(d time.Duration) {
 	e.t.Helper()

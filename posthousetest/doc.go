@@ -37,7 +37,7 @@
 //
 // [Env.Kill] has the process die before or after a step is on record; another process goes on.
 // [EveryKill] does so at each entry in turn, and proves that nothing of a run depends on the
-// process. A step whose result did not come on record runs again: with the same step.Key, which
+// process. A step without its result on record runs again: with the same step.Key, which
 // [Tool.Once] counts as one. An effect of gate.Act is not done again; people are asked what became of it, and
 // Options.Tools answers by whether the tool was called.
 //

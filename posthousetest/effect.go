@@ -9,7 +9,7 @@ import (
 // An Effect is an effect on the world, as it is on record.
 type Effect struct {
 	grants.Use
-	Gate *posthouse.Gate // whose decision licensed it; nil for one without a license
+	Gate *posthouse.Gate // that licensed it by its decision; nil for one without a license
 }
 
 // By returns who approved the effect, "" for one without a license.
@@ -43,7 +43,7 @@ func (t *Thread) Effects() (all []Effect) {
 }
 
 // Acted ends the test unless exactly one effect of a name is on record as executed, and returns
-// it. With Effect.By it says under whose decision.
+// it. Effect.By says who approved it.
 func (t *Thread) Acted(name string) *Effect {
 	t.env.t.Helper()
 	var found []Effect

@@ -62,7 +62,7 @@ func (e *Env) checkKill() {
 // [New] as Options.Kill.
 type Kill struct {
 	at    *Point
-	entry int // the n-th that the programs append; 0: none
+	entry int // the n-th that the programs append; 0: no entry
 	after bool
 
 	n    int
