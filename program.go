@@ -3,6 +3,7 @@ package posthouse
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // A Program can continue a thread from what is on record: a graph, a coordinator, a
@@ -78,4 +79,14 @@ type StartOptions struct {
 	By     string            // who sent the input; the run acts on their behalf
 	Labels map[string]string // of the input's checkpoint, to find it by
 	DryRun bool              // begin nothing: the error says why nothing would begin, and the head is nil
+
+	// StartAt is when the run starts; zero: at once. Until then the thread waits on record for a
+	// timer with the name [StartTimer]. Package runs has the limits.
+	StartAt time.Time
 }
+
+// StartTimer is the name of the gate that a run waits for until its start.
+const StartTimer = "start"
+
+// DelaysStart reports whether the gate is what a run waits for until its start.
+func (g *Gate) DelaysStart() bool { return g.Kind == GateTimer && g.Name == StartTimer && g.Task == "" }

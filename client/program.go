@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -24,6 +25,10 @@ func (c *Client) Program(ctx context.Context, name string) (*posthouse.ProgramIn
 type StartOptions struct {
 	Thread string            // its name; a new one unless given
 	Labels map[string]string // of the run's first checkpoint, to find it by; at most 15
+
+	// StartAt is when it starts, at most 366 days from now; zero: at once. Until then
+	// the thread is on record and waits.
+	StartAt time.Time
 }
 
 // A Run is one that has begun.
@@ -32,6 +37,7 @@ type Run struct {
 	Thread     string           `json:"thread"`
 	Status     posthouse.Status `json:"status"`
 	Checkpoint posthouse.ID     `json:"checkpoint,omitempty"` // the thread's head
+	StartAt    time.Time        `json:"startAt,omitzero"`     // when it starts; zero once it may have started
 	Location   string           `json:"location"`             // the path of the thread
 	Events     string           `json:"events"`               // the path of its events
 }
@@ -48,10 +54,11 @@ func (c *Client) Start(ctx context.Context, program string, input any, o *StartO
 		return nil, err
 	}
 	body := struct {
-		Input  string            `json:"input"`
-		ID     string            `json:"id,omitempty"`
-		Labels map[string]string `json:"labels,omitempty"`
-	}{string(raw), o.Thread, o.Labels}
+		Input   string            `json:"input"`
+		ID      string            `json:"id,omitempty"`
+		Labels  map[string]string `json:"labels,omitempty"`
+		StartAt time.Time         `json:"startAt,omitzero"`
+	}{string(raw), o.Thread, o.Labels, o.StartAt}
 	r := new(Run)
 	return r, c.ask(ctx, http.MethodPost, ProgramPath(program, "runs"), url.Values{valuesParam: {"text"}}, body, r)
 }

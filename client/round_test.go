@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
@@ -45,6 +46,11 @@ func TestRound(t *testing.T) {
 	if !errors.Is(err, posthouse.ErrExists) && !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("the same thread again is %v", err)
 	}
+	at := time.Now().Add(time.Hour).Truncate(time.Second).UTC()
+	if later := must.Get(c.Start(ctx, "refund", json.RawMessage(`{"account": 1}`), &client.StartOptions{Thread: "later", StartAt: at}))(t); later.Status != posthouse.StatusWaiting || !later.StartAt.Equal(at) {
+		t.Errorf("a run to come is %+v", later)
+	}
+	must.Do(t, c.Cancel(ctx, "later", "", ""))
 	th := must.Get(c.Wait(ctx, run.Thread))(t)
 	if th.Status != posthouse.StatusWaiting || th.CreatedAt.IsZero() {
 		t.Errorf("it rests as %+v", th)

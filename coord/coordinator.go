@@ -103,6 +103,10 @@ type HandleOptions struct {
 	Stream func(Frame) error // who is connected; see [NewSession]
 	Handle *Handle           // cancels the request while this call runs it
 
+	// StartAt is when the request is begun; zero: at once. Until then it is on record and waits, and
+	// Handle returns that. The runner of any process begins it. See [runs.CheckStartAt].
+	StartAt time.Time
+
 	// Withdraw cancels a request of the thread that waits, with the questions that it asks, and
 	// takes this one in its place. Without it a thread that has something to finish refuses.
 	Withdraw bool
@@ -144,6 +148,9 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 	if err := o.validate(message); err != nil {
 		return nil, err
 	}
+	if err := runs.CheckStartAt("StartAt", o.StartAt, c.ledger.Now()); err != nil {
+		return nil, err
+	}
 	thread := o.Thread
 	if thread == "" {
 		thread = string(c.ledger.Core().NewID())
@@ -153,14 +160,15 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 			return nil, err
 		}
 	}
-	return c.claim(ctx, session.Options{Thread: thread}, func(s *session.Session) (*Reply, error) {
+	return c.claim(ctx, session.Options{Thread: thread, StartAt: o.StartAt}, func(s *session.Session) (*Reply, error) {
 		if err := c.checkIdle(s.Head()); err != nil {
 			return nil, err
 		}
 		if err := c.closeCancelled(ctx, s); err != nil {
 			return nil, err
 		}
-		return c.take(ctx, s, &request{Message: message, By: o.By, Labels: o.Labels}, o)
+		later := o.StartAt.After(c.ledger.Now())
+		return c.take(ctx, s, &request{Message: message, By: o.By, Labels: o.Labels, begin: later}, o)
 	})
 }
 
@@ -303,6 +311,18 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 		}
 		if finished(head) {
 			return &Reply{Thread: thread, Checkpoint: head.ID, Status: head.Status}, nil
+		}
+		switch may, err := s.Start(ctx); {
+		case err != nil:
+			return nil, err
+		case may == session.Delayed:
+			return &Reply{Thread: thread, Checkpoint: head.ID, Status: head.Status, Gate: head.Gates[0], Gates: head.Gates}, nil
+		case may == session.Refused:
+			h, err := s.Cancellation().Finish(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &Reply{Thread: thread, Checkpoint: h.ID, Status: h.Status}, nil
 		}
 		return c.execute(ctx, s, nil, o.Stream, o.Handle)
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/internal/jsontype"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // Describe implements [posthouse.Describer]. The input is a text, the request. The states are
@@ -28,16 +29,19 @@ func (c *Coordinator) StartJSON(ctx context.Context, thread string, input json.R
 		return nil, err
 	}
 	o = cmp.Or(o, &posthouse.StartOptions{})
-	options := &HandleOptions{Thread: cmp.Or(thread, string(c.ledger.Core().NewID())), By: o.By, Labels: o.Labels}
+	options := &HandleOptions{Thread: cmp.Or(thread, string(c.ledger.Core().NewID())), By: o.By, Labels: o.Labels, StartAt: o.StartAt}
 	text := *message.(*string)
 	if err := options.validate(text); err != nil {
+		return nil, err
+	}
+	if err := runs.CheckStartAt("StartAt", o.StartAt, c.ledger.Now()); err != nil {
 		return nil, err
 	}
 	if err := front.NotBegun(ctx, c.ledger, options.Thread); err != nil || o.DryRun {
 		return nil, err
 	}
 	var head *posthouse.Header
-	_, err = c.claim(ctx, session.Options{Thread: options.Thread}, func(s *session.Session) (*Reply, error) {
+	_, err = c.claim(ctx, session.Options{Thread: options.Thread, StartAt: o.StartAt}, func(s *session.Session) (*Reply, error) {
 		if h := s.Head(); h != nil { // another caller was first
 			return nil, front.Begun(options.Thread, h.Graph)
 		}

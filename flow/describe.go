@@ -32,5 +32,5 @@ func (a *App[In, Out]) StartJSON(ctx context.Context, thread string, input json.
 		return nil, err
 	}
 	o = cmp.Or(o, &posthouse.StartOptions{})
-	return a.front.Begin(ctx, thread, in.(*In), &RunOptions{By: o.By, Labels: o.Labels}, o.DryRun)
+	return a.front.Begin(ctx, thread, in.(*In), &RunOptions{By: o.By, Labels: o.Labels, StartAt: o.StartAt}, o.DryRun)
 }

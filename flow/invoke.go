@@ -32,6 +32,11 @@ type RunOptions struct {
 	// keys and values have at most 200 bytes.
 	Labels map[string]string
 
+	// StartAt is when the run of an input starts; zero: at once. Until then the thread is on record
+	// and waits, and the call returns that. The runner of any process starts it. See
+	// [runs.CheckStartAt].
+	StartAt time.Time
+
 	// KeepQuestions refuses an input while people are asked on the branch, or while what they
 	// decided has not been acted on: [posthouse.ErrConflict], with Error.Gates. Without it
 	// Run withdraws what is asked. Programs that pass on messages of people set it; the agents
@@ -51,7 +56,7 @@ type RunOptions struct {
 }
 
 func (o *RunOptions) check(bool) (front.Invocation, error) {
-	c := front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
+	c := front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions, StartAt: o.StartAt}
 	return c, posthouse.CheckPerson("By", o.By)
 }
 

@@ -81,7 +81,7 @@ func (a *core) StartJSON(ctx context.Context, thread string, in json.RawMessage,
 		return nil, err
 	}
 	o = cmp.Or(o, &posthouse.StartOptions{})
-	return a.front.Begin(ctx, thread, &input{state}, &RunOptions{By: o.By, Labels: o.Labels}, o.DryRun)
+	return a.front.Begin(ctx, thread, &input{state}, &RunOptions{By: o.By, Labels: o.Labels, StartAt: o.StartAt}, o.DryRun)
 }
 
 // newState returns a pointer to an empty state.

@@ -35,6 +35,7 @@ type RunOptions struct {
 	Durability     Durability   // when its checkpoints become durable; default Sync
 	Coordination   string       // a label that groups threads, set with an input and kept; default the thread's own id
 	Release        *AutoRelease // when the run releases the thread; default CompileOptions.Release
+	StartAt        time.Time    // when an input's run starts: until then it waits on record; default now. See [runs.CheckStartAt]
 	OnBusy         runs.OnBusy  // what to do when another run has the thread; default Reject
 
 	// Wait is how long the call waits for a thread that another run has: with Reject before it fails
@@ -102,7 +103,7 @@ func newRun(a *core, root *rootState, s *session.Session, o RunOptions, limit in
 
 // checkCall checks the options of a call, and returns what the engine needs of them.
 func (a *core) checkCall(o *RunOptions, input bool) (c front.Invocation, err error) {
-	c = front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
+	c = front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions, StartAt: o.StartAt}
 	switch {
 	case o.RecursionLimit < 0:
 		return c, posthouse.Invalid("RecursionLimit", "is negative")

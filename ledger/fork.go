@@ -428,7 +428,7 @@ func (in *forkCollector) putGates(waiting bool) {
 			in.draft.Checkpoint.Status = posthouse.StatusInterrupted
 		}
 	}
-	if waiting && slices.ContainsFunc(in.gates, in.isUse) {
+	if waiting && (slices.ContainsFunc(in.gates, in.isUse) || slices.ContainsFunc(in.gates, in.hasStarted)) {
 		waiting = false
 		if !own {
 			in.draft.Checkpoint.Status = posthouse.StatusInterrupted
@@ -476,6 +476,12 @@ func (in *forkCollector) isUse(g *posthouse.Gate) bool {
 		}
 	}
 	return false
+}
+
+// hasStarted reports whether a gate is the wait for the start of a run, and that is past: the fork
+// could run.
+func (in *forkCollector) hasStarted(g *posthouse.Gate) bool {
+	return g.DelaysStart() && !in.now.Before(g.ExpiresAt)
 }
 
 // isAboutState reports whether an open gate shows somebody what depends on the state.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
@@ -260,6 +261,48 @@ func TestRunBegins(t *testing.T) {
 	}
 	cancel()
 	must.Do(t, <-ended)
+}
+
+// TestRunStartsLater: a run with a start is on record, waits, says so in the list, and is cancelled
+// as any other. A time that it cannot have is refused, and leaves no thread.
+func TestRunStartsLater(t *testing.T) {
+	h, _ := openPrograms(t)
+	const path = "/api/programs/pack/runs"
+	at := h.ledger.Now().Add(time.Hour).Truncate(time.Second).UTC()
+	type run struct {
+		Thread, Status string
+		StartAt        time.Time
+	}
+	var got, again run
+	body := `{"input":{"order":"7"},"id":"later","startAt":"` + at.In(time.FixedZone("", 7200)).Format(time.RFC3339) + `"}`
+	a := h.send(ask{method: "POST", path: path, body: body, header: []string{api.KeyHeader + ": k"}}).want(http.StatusCreated)
+	a.into(&got)
+	h.send(ask{method: "POST", path: path, body: body, header: []string{api.KeyHeader + ": k"}}).want(http.StatusCreated).into(&again)
+	if got.Status != "waiting" || !got.StartAt.Equal(at) || again != got || !strings.Contains(string(a.body), at.Format(time.RFC3339)) {
+		t.Errorf("the run is answered with %+v, and again with %+v", got, again)
+	}
+	var list struct {
+		Items []struct {
+			Thread, Status, Now, Graph string
+			Waiting                    []struct{ Kind, ExpiresAt string }
+		}
+	}
+	h.get("/api/threads?status=waiting").into(&list)
+	if len(list.Items) != 1 || list.Items[0].Now != "starts at "+at.Format(time.RFC3339) || len(list.Items[0].Waiting) != 1 || list.Items[0].Waiting[0].Kind != "timer" {
+		t.Fatalf("the list has %+v", list.Items)
+	}
+	h.send(ask{method: "POST", path: "/api/threads/later/cancel", body: `{}`}).want(http.StatusOK)
+	if info := must.Get(h.ledger.Thread(t.Context(), "later"))(t); info.Status != posthouse.StatusCancelled || len(info.Waiting) != 0 {
+		t.Errorf("cancelled it is %+v", info)
+	}
+	for _, when := range []string{"tomorrow", "2026-12-01", "0001-01-02T00:00:00Z", "9999-12-31T23:59:59Z", at.AddDate(0, 0, 367).Format(time.RFC3339), at.Add(-2 * time.Hour).Format(time.RFC3339)} {
+		if p := h.send(ask{method: "POST", path: path, body: `{"input":{"order":"7"},"id":"never","startAt":"` + when + `"}`}).refused(posthouse.CodeInvalid); p.Field != "startAt" || p.Detail == "" {
+			t.Errorf("%s is refused with %+v", when, p)
+		}
+	}
+	if _, err := h.ledger.Thread(t.Context(), "never"); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("a refused run left %v", err)
+	}
 }
 
 // TestExamplesFit holds the examples of the documentation to the forms that they are of.

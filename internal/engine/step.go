@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/internal/failure"
 	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/internal/threadlog"
@@ -186,7 +187,7 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 		a := Attempt{Error: cleanText(err.Error()), Story: c.story(nil)}
 		due = time.Time{}
 		if d := c.opt.Retry.Wait(attempts+1, rand.Float64()); d > 0 {
-			due = roundUp(t.session.Ledger().Now().Add(d))
+			due = session.RoundUp(t.session.Ledger().Now().Add(d))
 			a.Due = posthouse.Millis(due.UnixMilli())
 		}
 		t.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -36,7 +37,7 @@ func (t *Task) beginWait(ctx context.Context, name string, free bool) (*wait, er
 // at says now. A wait that is over at once is not recorded. [posthouse.ErrCancelled] if
 // somebody cancelled the wait; [OrderError] as for [Task.Do].
 func (t *Task) Until(ctx context.Context, name string, at time.Time) error {
-	at = roundUp(at)
+	at = session.RoundUp(at)
 	over := !t.session.Ledger().Now().Before(at)
 	if err := CheckName("sleep", name); err != nil {
 		return err
@@ -58,14 +59,6 @@ func (t *Task) Until(ctx context.Context, name string, at time.Time) error {
 		return nil
 	}
 	return withdrawn(g)
-}
-
-// roundUp rounds up to milliseconds, which is what can be recorded.
-func roundUp(at time.Time) time.Time {
-	if r := at.Truncate(time.Millisecond); r.Before(at) {
-		return r.Add(time.Millisecond)
-	}
-	return at
 }
 
 // Signal takes the next signal of a name and returns its value. With latch it returns the
@@ -98,7 +91,7 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 		}
 		g := posthouse.Gate{Kind: posthouse.GateSignal, Signal: name, Latch: latch}
 		if timeout != 0 {
-			g.ExpiresAt = roundUp(t.session.Ledger().Now().Add(timeout))
+			g.ExpiresAt = session.RoundUp(t.session.Ledger().Now().Add(timeout))
 		}
 		return nil, w.park(g)
 	}

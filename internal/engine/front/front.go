@@ -51,6 +51,8 @@ type Invocation struct {
 	Wait   time.Duration // for the thread
 	Modes  []runs.StreamMode
 
+	StartAt time.Time // of an input: when its run starts; zero: at once
+
 	// KeepQuestions refuses an input that would withdraw a question.
 	KeepQuestions bool
 }
@@ -64,6 +66,8 @@ func (c *Invocation) Check(input bool) error {
 		return posthouse.Invalid("Wait", "is negative")
 	case c.OnBusy > runs.Enqueue && !input:
 		return posthouse.Invalid("OnBusy", "cancels another run only to take an input")
+	case !c.StartAt.IsZero() && !input:
+		return posthouse.Invalid("StartAt", "is of an input, and none is given")
 	}
 	for _, m := range c.Modes {
 		if !slices.Contains(runs.StreamModes(), m) {
@@ -126,6 +130,9 @@ func (f *Front[O, In, R, C]) check(o *O, input bool) (Invocation, error) {
 	if err == nil {
 		err = c.Check(input)
 	}
+	if err == nil {
+		err = runs.CheckStartAt("StartAt", c.StartAt, f.Ledger.Now())
+	}
 	return c, err
 }
 
@@ -171,7 +178,7 @@ func (f *Front[O, In, R, C]) openSession(ctx context.Context, thread string, c *
 	}
 	s, err := session.Begin(ctx, f.Ledger, session.Options{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: c.Branch, Run: c.Run, By: c.By, Hold: f.Hold, Instance: f.Instance,
-		OnBusy: c.OnBusy, Wait: c.Wait, Place: place, NewInput: input,
+		OnBusy: c.OnBusy, Wait: c.Wait, Place: place, NewInput: input, StartAt: c.StartAt,
 		Join: input && c.Run != "" && (f.Elsewhere == nil || place != nil || c.OnBusy != runs.Reject),
 	})
 	if err != nil {
@@ -226,7 +233,7 @@ func isOver(s posthouse.Status) bool {
 
 func start[In, R any](ctx context.Context, s *session.Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
 	if in == nil {
-		return r.Resume(ctx)
+		return resume(ctx, s, r)
 	}
 	if c.Run != "" {
 		if known, err := r.Repeated(ctx, in); known != nil || err != nil {
@@ -243,7 +250,25 @@ func start[In, R any](ctx context.Context, s *session.Session, r Run[In, R], c *
 			return nil, err
 		}
 	}
-	return r.Start(ctx, in)
+	if c.StartAt.IsZero() {
+		return r.Start(ctx, in)
+	}
+	if _, err := r.Start(Drained(ctx), in); err != nil {
+		return nil, err
+	}
+	return resume(ctx, s, r)
+}
+
+// resume goes on from the head, unless its run waits for its start, or is not to start.
+func resume[In, R any](ctx context.Context, s *session.Session, r Run[In, R]) (*R, error) {
+	may, err := s.Start(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case may == session.Refused:
+		return r.Cancelled(ctx)
+	}
+	return r.Resume(ctx)
 }
 
 // Stream is Run as the sequence of its notices. An error is the last element, without a notice.

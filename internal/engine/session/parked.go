@@ -2,9 +2,11 @@ package session
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -46,6 +48,70 @@ func (s *Session) foundParked(ctx context.Context) (bool, error) {
 	return s.Parked(ctx)
 }
 
+// RoundUp rounds up to milliseconds, which is what can be recorded.
+func RoundUp(at time.Time) time.Time {
+	if r := at.Truncate(time.Millisecond); r.Before(at) {
+		return r.Add(time.Millisecond)
+	}
+	return at
+}
+
+// delayStart has a draft's checkpoint wait for the start of the run, if the run starts later and
+// this is its first checkpoint. Callers hold s.mu.
+func (s *Session) delayStart(d *ledger.Draft) {
+	at := s.opt.StartAt
+	if d.Checkpoint == nil || at.IsZero() {
+		return
+	}
+	s.opt.StartAt = time.Time{}
+	if !d.Checkpoint.Status.Runnable() || !at.After(s.ledger.Now()) {
+		return // there is nothing to start, or no time to wait for
+	}
+	d.Checkpoint.Status = posthouse.StatusWaiting
+	d.Gates = append(d.Gates, posthouse.Gate{
+		Name: posthouse.StartTimer, Kind: posthouse.GateTimer, Branch: s.branch, ExpiresAt: RoundUp(at),
+		Text: "the run starts at " + at.UTC().Format(time.RFC3339),
+	})
+}
+
+// A Start says whether a run may start.
+type Start int
+
+const (
+	Started Start = iota // it has started, or may
+	Delayed              // it waits for its start
+	Refused              // a person cancelled the wait: it is not to start
+)
+
+// Start tells whether the run at the head may start. A wait that is over is put on record as over.
+func (s *Session) Start(ctx context.Context) (Start, error) {
+	h := s.Head()
+	if h == nil || h.Status != posthouse.StatusWaiting || len(h.Gates) != 1 {
+		return Started, nil
+	}
+	g, err := s.ledger.Gate(ctx, h.Gates[0])
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return Started, nil
+	}
+	switch {
+	case err != nil:
+		return Started, s.Unanswered(err)
+	case !g.DelaysStart():
+		return Started, nil
+	case g.Decision == nil && s.ledger.Now().Before(g.ExpiresAt):
+		return Delayed, nil
+	case g.Decision == nil:
+		_, err := commit.Expire(ctx, s.ledger.Core(), g.ID)
+		if errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrExpired) {
+			err = nil
+		}
+		return Started, err
+	case g.Decision.Verdict == posthouse.Cancel && !g.Withdrawn():
+		return Refused, nil
+	}
+	return Started, nil
+}
+
 // Undecided returns the gates of a branch that waits for all of them still. Executed
 // again, its code would only ask again. It returns nil if the run is to wait itself.
 func (s *Session) Undecided(ctx context.Context) (waiting []posthouse.Gate, err error) {
@@ -59,6 +125,8 @@ func (s *Session) Undecided(ctx context.Context) (waiting []posthouse.Gate, err 
 		case g.Branch != s.branch:
 		case g.Kind == posthouse.GateThread: // that thread may have gone on
 			return nil, nil
+		case g.DelaysStart() && s.ledger.Now().Before(g.ExpiresAt): // nothing has begun that could wait
+			return append(waiting, *g), nil
 		case !g.ExpiresAt.IsZero() && !s.ledger.Now().Before(g.ExpiresAt):
 			return nil, nil
 		default:

@@ -30,6 +30,7 @@ type Options struct {
 	NewInput bool           // finish a pending cancellation of the previous run before starting
 	By       string         // who cancels another run
 	Instance string         // the program's, see [posthouse.Gate.Instance]
+	StartAt  time.Time      // the first checkpoint waits until then; zero or past: it does not wait
 
 	contention contention
 }
@@ -192,6 +193,7 @@ func (s *Session) commitLocked(ctx context.Context, d *ledger.Draft) (*posthouse
 		s.hooks.onDraft(d)
 	}
 	s.step.nameSenders(d)
+	s.delayStart(d)
 	s.want = ""
 	if h := s.Head(); h != nil {
 		s.want = h.ID

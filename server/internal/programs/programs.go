@@ -78,7 +78,7 @@ func (ps *Programs) Routes() []*api.Route {
 		{
 			Method: http.MethodPost, Path: one + "/runs", Role: tokens.Operator, Summary: "Begin a run of a program", Handle: api.Take(ps.start),
 			Notes: "The run is on record when the answer comes, and goes on if the client leaves. The input is checked by the program's schema: 400 names the field at fault and says what is wanted. " +
-				"A thread that exists already is 409. Follow the run at events, see where it stands at location; its questions are in GET /api/gates.",
+				"A thread that exists already is 409. With startAt the run waits for its time: its thread is listed as waiting until then, and is cancelled as any other. Follow the run at events, see where it stands at location; its questions are in GET /api/gates.",
 			State: true, Body: startBody{}, Example: exampleStart,
 			Answers: []api.Answer{{Status: http.StatusCreated, Help: "the run is on record", Body: ProgramRun{}, Example: exampleRun}},
 		},

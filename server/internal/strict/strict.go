@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
@@ -31,7 +32,10 @@ func Decode(data []byte, v any) error {
 	}
 	var wrong *json.UnmarshalTypeError
 	var own *posthouse.Error // from an UnmarshalText of ours
+	var when *time.ParseError
 	switch {
+	case errors.As(err, &when):
+		return posthouse.Invalid(memberOf(data, when.Value), "%.40q must be a time like 2026-12-01T08:00:00Z", when.Value)
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return posthouse.Invalid("body", "must be a JSON object, and is: %s", wrong.Value)
 	case errors.As(err, &wrong):
@@ -45,6 +49,18 @@ func Decode(data []byte, v any) error {
 		}
 	}
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "body", Message: "cannot be read as JSON", Err: err}
+}
+
+// memberOf returns the name of the member of an object that has a text, "body" if there is none.
+func memberOf(data []byte, text string) string {
+	var members map[string]any
+	_ = json.Unmarshal(data, &members)
+	for name, v := range members {
+		if v == text {
+			return name
+		}
+	}
+	return "body"
 }
 
 func unknownField(name string) error {

@@ -57,6 +57,10 @@ func TestRunStart(t *testing.T) {
 		t.Errorf("approved it is %+v, %v", h, err)
 	}
 
+	clitest.Wants(t, "a run to come", desk.Run(0, "run", "start", "pay", `{"To":"acme","Amount":10}`, "--id", "later", "--at", "2d"), "status", "waiting", "starts")
+	clitest.Wants(t, "the list", desk.Run(0, "thread", "list"), "later", "starts at 20")
+	clitest.Wants(t, "cancelled", desk.Run(0, "thread", "cancel", "later"), "cancelled")
+
 	file := filepath.Join(t.TempDir(), "input.json")
 	if err := os.WriteFile(file, []byte(`{"To":"abc","Amount":1}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -73,6 +77,9 @@ func TestRunStart(t *testing.T) {
 		{4, "order-1 exists already", []string{"pay", `{}`, "--id", "order-1"}},
 		{2, "input.Amout is not known; there is To, Amount", []string{"pay", `{"Amout":1}`}},
 		{2, "input must be an object, not null", []string{"pay"}},
+		{2, "neither a time nor a duration", []string{"pay", "{}", "--at", "soon"}},
+		{2, "startAt is past", []string{"pay", "{}", "--at", "2020-01-01T00:00:00Z"}},
+		{2, "the limit is 366 days", []string{"pay", "{}", "--at", "400d"}},
 		{2, "text needs quotes of its own", []string{"pay", "hello"}},
 		{2, "label is not key=value", []string{"pay", "{}", "--label", "x"}},
 		{2, "label gives x twice", []string{"pay", "{}", "--label", "x=1", "--label", "x=2"}},
