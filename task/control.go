@@ -107,9 +107,11 @@ type WorkerInfo struct {
 	Group       string         `json:"group,omitempty"`
 	Tasks       []string       `json:"tasks" doc:"the names it handles"`
 	Concurrency int            `json:"atOnce"`
+	Protocol    int            `json:"protocol" doc:"the version of the protocol that it speaks"`
 	Engine      string         `json:"engine" doc:"the server that it talks to"`
 	Here        bool           `json:"here" doc:"that is the server which answers"`
 	Heard       time.Time      `json:"heard" doc:"when its last heartbeat came, by the clock of its server"`
+	Until       time.Time      `json:"until" doc:"when its lease ends, unless another heartbeat comes before"`
 	Silent      bool           `json:"silent,omitempty" doc:"it has sent none for its lease, as far as the server which answers has seen; others take its tasks"`
 	Claims      []posthouse.ID `json:"claims" doc:"the gates of tasks that it has; null for a worker of another server"`
 }

@@ -94,6 +94,7 @@ func (a *Sessions) Workers() []task.WorkerInfo {
 			w := workerInfo(id, &s.Hello)
 			w.Token = s.pass
 			w.Engine, w.Here, w.Heard, w.Silent = a.core.Config.Owner, true, s.heard, now.Sub(s.heard) > a.lease()
+			w.Until = s.heard.Add(a.lease())
 			all = append(all, w)
 		}
 	}
@@ -101,6 +102,7 @@ func (a *Sessions) Workers() []task.WorkerInfo {
 		w := workerInfo(id, &p.Hello)
 		w.Token = p.Pass
 		w.Engine, w.Heard, w.Silent = p.Engine, p.Heard, p.quiet >= a.lease()
+		w.Until = p.Heard.Add(a.lease())
 		all = append(all, w)
 	}
 	slices.SortFunc(all, func(a, b task.WorkerInfo) int {
@@ -110,7 +112,7 @@ func (a *Sessions) Workers() []task.WorkerInfo {
 }
 
 func workerInfo(id string, h *task.Hello) task.WorkerInfo {
-	return task.WorkerInfo{Session: id, Worker: h.Worker, Group: h.Group, Tasks: slices.Clone(h.Tasks), Concurrency: h.Concurrency}
+	return task.WorkerInfo{Session: id, Worker: h.Worker, Group: h.Group, Tasks: slices.Clone(h.Tasks), Concurrency: h.Concurrency, Protocol: h.Protocol}
 }
 
 // CountHandlers counts the workers that take the tasks of a queue, as far as this process knows.
