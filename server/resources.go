@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/posthouse/posthouse/server/internal/access"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/audit"
@@ -80,25 +81,22 @@ func (s *Server) newResources(o *Options) []resource {
 		audit.New(l, s.life, o.Now),
 		// /api/threads/{id}/outline
 		outline.New(l),
-		// /api/threads/{id}/releases, /api/threads/{id}/copy
-		&releases{ledger: l},
-		// /api/threads/{id}/hold
-		&holds{ledger: l},
+		// /api/threads/{id}/releases, /api/threads/{id}/copy; /api/threads/{id}/hold
+		&releases{ledger: l}, &holds{ledger: l},
 		// /api/threads/{id}/signals, /api/threads/{id}/cancel
 		&signals{ledger: l},
 		// /api/retain
 		&retention{ledger: l, timeout: s.timeout},
 		// /api/session
 		sessions,
-		// /api/tasks
-		&tasks{control: o.Tasks},
-		// POST /api/tasks, /api/standalone
-		&standaloneTasks{starter: o.Starter},
+		// /api/tasks, /api/queues; POST /api/tasks, /api/standalone
+		&tasks{control: o.Tasks}, &operate.Queues{Tasks: gauged, Now: o.Now}, &standaloneTasks{starter: o.Starter},
 		// /api/dead-letters
 		&letters.Letters{Box: o.Letters},
+		// /api/tokens
+		access.New(o.Tokens, s.auth, o.Logger, o.Now),
 		// /api/webhooks
-		&webhooks.Webhooks{Notifier: o.Notifier},
-		&webhooks.Channels{Notifier: o.Notifier},
+		&webhooks.Webhooks{Notifier: o.Notifier}, &webhooks.Channels{Notifier: o.Notifier},
 		// /api/workers, /api/worker
 		&workers{tasks: o.Tasks, streams: streams, timeout: s.timeout},
 		// /api/agents, /api/run

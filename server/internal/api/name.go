@@ -21,7 +21,7 @@ func NameOf(path, variable string) string {
 		return "thread"
 	case variable == "name":
 		return "coordination"
-	case variable == "agent", variable == "signal", variable == "program":
+	case variable == "agent", variable == "signal", variable == "program", variable == "owner":
 		return variable
 	}
 	return ""

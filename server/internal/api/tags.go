@@ -27,7 +27,7 @@ var tags = []tag{
 var tagNames = map[string]string{
 	"run": "agents", "agent": "agents", "atmosphere": "agents", "worker": "workers", "session": "sessions", "standalone": "tasks", "dead-letters": "tasks",
 	"diff": "checkpoints", "coordinations": "threads", "retain": "store", "encryption": "store", "me": "server", "bulk": "threads", "channels": "webhooks",
-	"verifications": "proof", "keys": "proof", "witness": "proof",
+	"verifications": "proof", "keys": "proof", "witness": "proof", "queues": "tasks", "tokens": "server",
 }
 
 // tagOf returns the group of a route.

@@ -3,6 +3,7 @@ package auth
 import (
 	"net/http"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -18,6 +19,9 @@ func (a *Authenticator) Login(w http.ResponseWriter, r *http.Request, tok tokens
 func (a *Authenticator) Token(secret string) (tok tokens.Token, ok bool, err error) {
 	return a.tokens.Authenticate(secret)
 }
+
+// Logins counts the browsers that are logged in, by the hashes of their tokens.
+func (a *Authenticator) Logins() map[posthouse.Hash]int { return a.logins.Open() }
 
 // Logout logs a browser out: the answer takes its cookie away.
 func (a *Authenticator) Logout(w http.ResponseWriter, r *http.Request) {

@@ -20,6 +20,7 @@ var screens = []struct{ path, summary string }{
 	{"/gates/{id}", "A gate: what is asked, who decided it, and what ran under the decision"},
 	{"/threads", "Threads: all lines of work, by what is going on in them"},
 	{"/threads/{id}", "A thread: its branches, a row a checkpoint, and what each changed"},
+	{"/workers", "Workers and tasks: who is connected, what waits for them, and what went wrong"},
 }
 
 // siteRoutes are the routes of the application and of its files.

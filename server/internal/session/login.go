@@ -88,6 +88,20 @@ func (ss *Logins) Get(value string) (tokens.Token, bool) {
 	return x.token, ok && ss.now().Before(x.expires)
 }
 
+// Open counts the logins that hold, by the hashes of their tokens.
+func (ss *Logins) Open() map[posthouse.Hash]int {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	_ = ss.refresh() // without the file no browser is logged in; the next login says why
+	all := map[posthouse.Hash]int{}
+	for _, x := range ss.open {
+		if ss.now().Before(x.expires) {
+			all[x.token.Hash]++
+		}
+	}
+	return all
+}
+
 // End forgets a login. With an error it is ended here, but not for a restart.
 func (ss *Logins) End(value string) error {
 	ss.mu.Lock()
