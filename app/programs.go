@@ -13,6 +13,8 @@ import (
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/deadletter"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/trace"
 )
@@ -78,6 +80,12 @@ type Demo struct {
 	// Fill writes the past, once, into an empty store. The clock of env.Ledger stands where at puts
 	// it, at first before any past, and must not go back. It is required.
 	Fill func(ctx context.Context, env *Env, at func(time.Time)) error
+
+	// Work runs beside the server until ctx ends, as workers do. Nil: nothing does.
+	Work func(ctx context.Context, engine task.Engine) error
+
+	// Letters are dead letters to look at, where no queue of workers has some. Nil: there is no box.
+	Letters deadletter.Box
 }
 
 // An Env is what programs are made over.
@@ -126,7 +134,7 @@ func (p *Programs) dev() *cli.Dev {
 	if o := p.Dev.Demo; o != nil {
 		d.Demo = &cli.Demo{About: o.About, Programs: opener(o.Open), Fill: func(ctx context.Context, env *host.Env, at func(time.Time)) error {
 			return o.Fill(ctx, (*Env)(env), at)
-		}}
+		}, Work: o.Work, Letters: o.Letters}
 	}
 	return d
 }

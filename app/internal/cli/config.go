@@ -11,6 +11,8 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/notify/notifyfile"
 	"github.com/posthouse/posthouse/server/signin"
+	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/deadletter"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/trace"
 )
@@ -41,6 +43,8 @@ type Demo struct {
 	About    string // of the past, in the help of the flag
 	Programs func(context.Context, *host.Env) (*host.Set, error)
 	Fill     func(ctx context.Context, env *host.Env, at func(time.Time)) error // writes the past
+	Work     func(ctx context.Context, engine task.Engine) error                // runs beside the server; nil: nothing does
+	Letters  deadletter.Box                                                     // nil: there is no box
 }
 
 // Main runs one command line on the process's own streams and environment, and

@@ -28,7 +28,8 @@ func (s *serving) runDemo(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Programs, o.Fill = s.config.Dev.Demo.Programs, s.config.Dev.Demo.Fill
+	d := s.config.Dev.Demo
+	o.Programs, o.Fill, o.Work, o.Letters = d.Programs, d.Fill, d.Work, d.Letters
 	return s.serve(ctx, o)
 }
 

@@ -50,8 +50,8 @@ type Host struct {
 	tasks    *dispatch.Dispatcher
 	notifier *notify.Notifier // nil: nobody is told of anything
 	log      *slog.Logger
-	retain   func(context.Context) error // nil: there is no policy
-	rotating bool                        // there are encryption keys of the past
+	beside   []func(context.Context) error // what runs beside the server; an error ends the host
+	rotating bool                          // there are encryption keys of the past
 	metrics  *metrics.Metrics
 	exporter trace.Exporter // of traces; nil: nothing is exported
 	drain    time.Duration
@@ -131,7 +131,7 @@ func (h *Host) openTokens(dir datadir.Dir) (*tokens.List, error) {
 // assemble makes the programs, their runner and the server.
 func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err error) {
 	if o.Retain.LetsGo() {
-		h.retain = func(ctx context.Context) error { return retain.Every(ctx, h.Ledger, o.Retain, o.RetainEvery) }
+		h.beside = append(h.beside, func(ctx context.Context) error { return retain.Every(ctx, h.Ledger, o.Retain, o.RetainEvery) })
 	}
 	if o.Programs != nil {
 		set, err := o.Programs(ctx, &Env{Ledger: h.Ledger, Dir: string(o.Dir), Logger: h.log})
@@ -176,6 +176,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	if err := h.openLink(ctx, o, ts); err != nil {
 		return err
 	}
+	so.Letters = o.Letters
 	do := dispatch.Options{Logger: h.log, Stream: h.stream, Concurrency: o.TaskConcurrency}
 	if h.Link != nil {
 		do.Hints, so.Letters = h.Link.Queue(), h.Link.Letters()
@@ -185,6 +186,9 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		return err
 	}
 	so.Tasks = h.tasks
+	if o.Work != nil {
+		h.beside = append(h.beside, func(ctx context.Context) error { return o.Work(ctx, h.tasks) })
+	}
 	if len(o.Endpoints) > 0 {
 		h.notifier, err = notify.New(h.Ledger, o.Endpoints, &notify.Options{
 			URL: o.PagesURL, Logger: h.log,
@@ -300,9 +304,9 @@ func (h *Host) Run(ctx context.Context) error {
 			}
 		})
 	}
-	if h.retain != nil {
+	for _, do := range h.beside {
 		work.Go(func() {
-			if err := h.retain(ctx); err != nil {
+			if err := do(ctx); err != nil {
 				cancel(err)
 			}
 		})

@@ -13,6 +13,8 @@ import (
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/deadletter"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/trace"
 )
@@ -102,4 +104,9 @@ type Options struct {
 	// Fill writes a past into the store, which is empty, before the Ledger is opened; clients are told
 	// that the store is a demo. The clock of env.Ledger stands where at puts it. Nil: nothing is written.
 	Fill func(ctx context.Context, env *Env, at func(time.Time)) error
+
+	// Work runs beside the server until ctx ends; its error ends the host. Nil: nothing does.
+	Work func(ctx context.Context, engine task.Engine) error
+
+	Letters deadletter.Box // dead letters of a host without a link; nil: there is no box
 }

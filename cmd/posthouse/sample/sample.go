@@ -19,7 +19,7 @@ func Programs(version string) app.Programs {
 		Name: "posthouse", Version: version, OpenStore: all.Open, OpenLink: natslink.Open,
 		Dev: &app.Dev{
 			About: aboutSample, Open: openSample,
-			Demo: &app.Demo{About: "a week of invoices, refunds and more", Open: demo.Open, Fill: demo.Fill},
+			Demo: &app.Demo{About: "a week of invoices, refunds and more", Open: demo.Open, Fill: demo.Fill, Work: demo.Work, Letters: demo.Letters()},
 		},
 	}
 }
