@@ -25,6 +25,10 @@ const screens = [
   { name: "threads", path: "/threads", ready: "[role=row] a" },
   { name: "threads-chosen", path: "/threads?status=failed", ready: "[role=row] a", act: choose },
   { name: "threads-none", path: "/threads?q=nosuchthread&program=refund", ready: "main h2" },
+  { name: "workers", path: "/workers", ready: "[aria-label=workers] td" },
+  { name: "tasks", path: "/workers?show=tasks", ready: "[aria-label='open tasks'] td" },
+  { name: "failed", path: "/workers?show=failed", ready: "[aria-label='failed tasks'] td" },
+  { name: "letters", path: "/workers?show=letters", ready: "[aria-label='dead letters'] td" },
 ];
 
 /** choose chooses the first thread, and opens what would be done to it. */

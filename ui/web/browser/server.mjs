@@ -36,8 +36,19 @@ export async function start(args = ["--demo"], addr = "127.0.0.1:0") {
 
 export const launch = () => chromium.launch({ executablePath, args: ["--no-sandbox"] });
 
+/** person makes a token of a role, and returns it. */
+export async function person(server, role, name = `a-${role}`) {
+  const answer = await fetch(`${server.url}/api/tokens`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ name, role }),
+  });
+  assert.equal(answer.status, 201, await answer.clone().text());
+  return (await answer.json()).token;
+}
+
 /** open logs in and opens a page. The page's errors are those that the test ends with. */
-export async function open(browser, server, path, options = {}) {
+export async function open(browser, server, path, { token = server.token, ...options } = {}) {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     reducedMotion: "reduce",
@@ -51,7 +62,7 @@ export async function open(browser, server, path, options = {}) {
     if (refused || (m.type() === "error" && !/ERR_|status of (4|5)\d\d/.test(m.text()))) errors.push(m.text());
   });
   await page.goto(`${server.url}/login?next=${encodeURIComponent(path)}`);
-  await page.fill("#token", server.token);
+  await page.fill("#token", token);
   await Promise.all([page.waitForURL((u) => u.pathname !== "/login"), page.click("form button.primary")]);
   return {
     page,

@@ -2,6 +2,7 @@
 // in the navigation.
 
 import { Inbox, Split, type LucideIcon } from "lucide-react";
+import { Server } from "lucide-react";
 import type { ComponentType, FunctionComponent } from "react";
 import { later as part } from "./parts/later";
 import { Skeleton } from "./parts/notice";
@@ -45,5 +46,11 @@ export const screens: Screen[] = [
   {
     path: "/threads/:id",
     screen: later(async () => (await import("./thread/screen")).ThreadScreen),
+  },
+  {
+    path: "/workers",
+    name: "Workers and tasks",
+    icon: Server,
+    screen: later(async () => (await import("./workers/screen")).WorkersScreen),
   },
 ];

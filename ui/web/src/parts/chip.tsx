@@ -42,6 +42,10 @@ const states: Record<string, { tone: Tone; icon: LucideIcon }> = {
   superseded: { tone: "hollow", icon: Split },
   archived: { tone: "grey", icon: Archive },
   unknown: { tone: "unknown", icon: CircleHelp },
+  claimed: { tone: "running", icon: Play },
+  delayed: { tone: "grey", icon: Clock },
+  connected: { tone: "done", icon: Check },
+  silent: { tone: "failed", icon: TriangleAlert },
   weak: { tone: "failed", icon: TriangleAlert },
 };
 

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, open, person, start } from "./server.mjs";
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([start(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+/** changes notes what a page sends that changes something. */
+function changes(page) {
+  const sent = [];
+  page.on("request", (r) => {
+    if (r.method() !== "GET" && r.url().includes("/api/")) sent.push(`${r.method()} ${new URL(r.url()).pathname}`);
+  });
+  return sent;
+}
+
+test("a retry can be taken back, is not sent by who leaves, and is sent after five seconds", async () => {
+  const { page, close } = await open(browser, server, "/workers?show=failed");
+  const sent = changes(page);
+  const retry = page.getByRole("button", { name: "Retry: transcribe" });
+  await retry.waitFor();
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 1000);
+
+  await retry.click();
+  await page.getByText("Leaving this page sends nothing").waitFor();
+  await page.getByRole("button", { name: "Take back" }).click();
+  await page.clock.runFor(6000);
+  assert.deepEqual(sent, [], "it was taken back");
+
+  await retry.click();
+  await page.getByRole("button", { name: "Take back" }).waitFor();
+  await page.getByRole("link", { name: "Inbox" }).click();
+  await page.clock.runFor(6000);
+  await page.getByRole("link", { name: "Workers and tasks" }).click();
+  await page.getByRole("link", { name: /^Failed/ }).click();
+  await retry.waitFor();
+  assert.deepEqual(sent, [], "the page was left");
+
+  await retry.click();
+  await page.clock.runFor(4000);
+  assert.deepEqual(sent, [], "five seconds are not over");
+  await page.clock.runFor(2000);
+  await page.clock.resume();
+  await page.getByRole("status").getByText("done").waitFor();
+  await page.getByText("No task has failed").waitFor();
+  assert.match(sent.join(), /^POST \/api\/tasks\/gate-[^/]+\/retry$/);
+  await close();
+});
+
+test("a dead letter is dropped, and one that is a request has no retry", async () => {
+  const { page, close } = await open(browser, server, "/workers?show=letters");
+  const sent = changes(page);
+  const letters = page.locator("[aria-label='dead letters'] tbody tr");
+  await letters.first().waitFor();
+  assert.equal(await page.getByRole("button", { name: "Drop" }).count(), 2);
+  assert.equal(await page.getByRole("button", { name: "Retry" }).count(), 1);
+  await page.clock.install();
+  await page.getByRole("button", { name: "Drop: the letter to posthouse.worker.resolve" }).click();
+  await page.clock.runFor(6000);
+  await page.getByRole("status").getByText("done").waitFor();
+  await page.waitForFunction(
+    () => !document.querySelector("[aria-label='dead letters']").textContent.includes("resolve"),
+  );
+  assert.match(sent.join(), /^DELETE \/api\/dead-letters\/\d+$/);
+  await close();
+});
+
+test("numbers lead to the tasks that they count", async () => {
+  const { page, close } = await open(browser, server, "/workers");
+  const row = page.locator("[aria-label=queues] tr", { hasText: "wipe-tapes" });
+  await row.getByText("no worker takes it").waitFor();
+  await row.getByRole("link").click();
+  await page.waitForURL(/show=tasks&task=wipe-tapes&state=ready/);
+  await page.locator("[aria-label='open tasks']").getByText("erasure-C-439").waitFor();
+  await close();
+});
+
+for (const role of ["viewer", "approver"]) {
+  test(`${role}s see who works and what failed, and no button that changes it`, async () => {
+    const { page, close } = await open(browser, server, "/workers", { token: await person(server, role) });
+    await page.locator("[aria-label=workers] td", { hasText: "media-1" }).waitFor();
+    assert.equal(await page.getByRole("link", { name: /Dead letters/ }).count(), 0);
+    await page.getByRole("link", { name: /^Tasks/ }).click();
+    await page.locator("[aria-label='open tasks'] td").first().waitFor();
+    assert.equal(
+      await page
+        .locator("main")
+        .getByRole("button", { name: /Retry|Give up|Go on|Drop/ })
+        .count(),
+      0,
+    );
+    await close();
+  });
+}
