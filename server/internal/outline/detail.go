@@ -34,6 +34,7 @@ type Wait struct {
 	Name       string            `json:"name" doc:"of the question, as the program wrote it"`
 	Kind       string            `json:"kind,omitempty" doc:"what it waits for: approval unless set"`
 	Intent     string            `json:"intent,omitempty" doc:"of a question to people: what is asked in one line, at most 200 bytes"`
+	Thread     string            `json:"thread,omitempty" doc:"of kind thread: the thread whose end it waits for"`
 	State      inbox.State       `json:"state" doc:"open, decided, expired or withdrawn"`
 	Verdict    posthouse.Verdict `json:"verdict,omitempty" doc:"how it was answered"`
 	By         string            `json:"by,omitempty" doc:"who answered"`
@@ -203,16 +204,28 @@ func (d *detailer) questions() error {
 	for i, h := range d.headers {
 		for _, id := range h.Gates {
 			w := d.waits[id]
-			if posthouse.InInbox(w.Kind) {
-				g, err := d.l.Gate(d.ctx, id)
-				if err == nil {
-					w.Intent = cut(gate.Intent(g))
-				} else if unlessUnread(err) != nil {
-					return err
-				}
+			if err := d.read(w); err != nil {
+				return err
 			}
 			d.rows[i].Asked = append(d.rows[i].Asked, *w)
 		}
+	}
+	return nil
+}
+
+// read takes what a wait says in its body.
+func (d *detailer) read(w *Wait) error {
+	if w.Kind != posthouse.GateThread && !posthouse.InInbox(w.Kind) {
+		return nil
+	}
+	g, err := d.l.Gate(d.ctx, w.ID)
+	switch {
+	case err != nil:
+		return unlessUnread(err)
+	case w.Kind == posthouse.GateThread:
+		w.Thread = g.Text
+	default:
+		w.Intent = cut(gate.Intent(g))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ after(async () => {
 
 const screens = [
   { name: "inbox", path: "/", ready: "main li a", narrow: true },
+  { name: "thread", path: "/threads/invoice-1019", ready: "[data-rows] li" },
   { name: "question", path: "/", ready: "main li a", open: true },
   { name: "confirm", path: "/", ready: "main li a", open: true, press: "Approve" },
   { name: "set", path: "/?set=refund", ready: "[aria-label='decide together']" },

@@ -1,10 +1,140 @@
-import { useQuery } from "@tanstack/react-query";
-import { api, get } from "../api/client";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef } from "react";
+import { api, get, type Schemas } from "../api/client";
 import { inThread } from "../thread/address";
+
+type Row = Schemas["Row"];
 
 /** useThread reads a thread's summary. */
 export const useThread = (thread: string) =>
   useQuery({
     queryKey: ["live", "thread", thread],
     queryFn: ({ signal }) => get(api.GET("/api/threads/{id}", { signal, params: inThread(thread) })),
+  });
+
+const firstPage = 200;
+const nextPage = 1000;
+/** So many rows are read by themselves; those before are read once somebody scrolls there. */
+const most = 20_000;
+
+const readRows = (thread: string, limit: number, cursor: string | undefined, signal: AbortSignal) =>
+  get(
+    api.GET("/api/threads/{id}/outline", {
+      signal,
+      params: inThread(thread, { details: true, limit, ...(cursor ? { cursor } : {}) }),
+    }),
+  );
+
+/** A Head is the newest rows down to a place in the list, from which the others are read. */
+type Head = { rows: Row[]; next: string | undefined };
+
+/** readHead reads what is new. Rows that were read before and are older stay as they are. */
+async function readHead(thread: string, before: Head | undefined, signal: AbortSignal): Promise<Head> {
+  const known = before?.rows[0]?.seq;
+  const fresh: Row[] = [];
+  let cursor: string | undefined;
+  for (;;) {
+    const page = await readRows(thread, firstPage, cursor, signal);
+    fresh.push(...page.items);
+    cursor = page.next;
+    const oldest = fresh.at(-1)?.seq;
+    if (!cursor || oldest === undefined) return { rows: fresh, next: undefined };
+    if (before === undefined || known === undefined) return { rows: fresh, next: cursor };
+    if (oldest <= known) return { rows: [...fresh, ...before.rows.filter((r) => r.seq < oldest)], next: before.next };
+    if (fresh.length >= 10 * firstPage) return { rows: fresh, next: cursor };
+  }
+}
+
+/**
+ * useRows reads a thread's rows by page, the newest first, and follows its head. Rows do not change once
+ * they are there, but for what became of questions: then all are read again.
+ */
+export function useRows(thread: string, waiting: string[] | undefined) {
+  const client = useQueryClient();
+  const key = ["live", "rows", thread];
+  const head = useQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => readHead(thread, client.getQueryData<Head>(key), signal),
+    structuralSharing: false,
+  });
+  const anchor = head.data?.next;
+  const older = useInfiniteQuery({
+    queryKey: ["rows", thread, anchor],
+    enabled: anchor !== undefined,
+    initialPageParam: anchor,
+    queryFn: ({ pageParam, signal }) => readRows(thread, nextPage, pageParam, signal),
+    getNextPageParam: (last) => last.next,
+    structuralSharing: false,
+    staleTime: Infinity,
+  });
+  const rows = useMemo(() => merge(head.data?.rows, older.data?.pages), [head.data, older.data]);
+  const { hasNextPage, isFetching, fetchNextPage } = older;
+  useEffect(() => {
+    if (hasNextPage && !isFetching && rows.length < most) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage, rows.length]);
+
+  const asked = useRef(new Set<string>());
+  useEffect(() => {
+    if (!waiting) return;
+    const settled = (older.data?.pages ?? [])
+      .flatMap((p) => p.items.flatMap((r) => r.asked ?? []))
+      .filter((w) => w.state === "open" && !waiting.includes(w.id) && !asked.current.has(w.id));
+    for (const w of settled) asked.current.add(w.id);
+    if (settled.length > 0) void client.invalidateQueries({ queryKey: ["rows", thread] });
+  }, [client, older.data, thread, waiting]);
+
+  return {
+    rows,
+    pending: head.isPending,
+    error: head.error ?? older.error,
+    /** All rows are read. */
+    complete: head.data !== undefined && (anchor === undefined || (older.isSuccess && !hasNextPage)),
+    more: () => {
+      if (hasNextPage && !isFetching) void fetchNextPage();
+    },
+  };
+}
+
+function merge(head: Row[] | undefined, pages: { items: Row[] }[] | undefined): Row[] {
+  const seen = new Set<string>();
+  const all: Row[] = [];
+  for (const row of [...(head ?? []), ...(pages ?? []).flatMap((p) => p.items)]) {
+    if (seen.has(row.id)) continue;
+    seen.add(row.id);
+    all.push(row);
+  }
+  return all.sort((a, b) => b.seq - a.seq);
+}
+
+/** useFirstRow reads how a thread began. */
+export const useFirstRow = (thread: string, generation: number | undefined) =>
+  useQuery({
+    queryKey: ["first-row", thread, generation],
+    enabled: generation !== undefined,
+    queryFn: async ({ signal }) => {
+      const params = inThread(thread, { order: "asc" as const, limit: 1 });
+      return (await get(api.GET("/api/threads/{id}/outline", { signal, params }))).items[0] ?? null;
+    },
+    staleTime: Infinity,
+  });
+
+/** useCalled reads which threads a thread called, the newest first, at most 20. */
+export const useCalled = (thread: string) =>
+  useQuery({
+    queryKey: ["live", "called", thread],
+    queryFn: async ({ signal }) => {
+      const query = { label: "parent", labelValue: thread, limit: 20 };
+      const found = await get(api.GET("/api/checkpoints", { signal, params: { query } }));
+      return [...new Set(found.map((c) => c.thread))].filter((t) => t !== thread);
+    },
+  });
+
+/** useSteps reads what is on record of the steps between a checkpoint and its parent. */
+export const useSteps = (checkpoint: string) =>
+  useQuery({
+    queryKey: ["steps", checkpoint],
+    queryFn: async ({ signal }) => {
+      const params = { path: { id: checkpoint }, query: { steps: true, state: false } };
+      return (await get(api.GET("/api/checkpoints/{id}", { signal, params }))).steps ?? [];
+    },
   });

@@ -9,10 +9,12 @@ import {
   GitFork,
   Pause,
   Play,
+  RotateCcw,
   Split,
   TriangleAlert,
   X,
 } from "lucide-react";
+import { Said } from "./said";
 import css from "./chip.module.css";
 
 export type Tone = "waiting" | "running" | "done" | "failed" | "forked" | "grey" | "hollow" | "outline" | "unknown";
@@ -31,6 +33,7 @@ const states: Record<string, { tone: Tone; icon: LucideIcon }> = {
   edited: { tone: "done", icon: Check },
   decided: { tone: "grey", icon: Check },
   failed: { tone: "failed", icon: X },
+  retried: { tone: "outline", icon: RotateCcw },
   rejected: { tone: "outline", icon: X },
   forked: { tone: "forked", icon: GitFork },
   ready: { tone: "grey", icon: Pause },
@@ -49,13 +52,23 @@ const states: Record<string, { tone: Tone; icon: LucideIcon }> = {
   weak: { tone: "failed", icon: TriangleAlert },
 };
 
-/** Chip says a state in a word. also says more of it, such as the time that is left. */
-export function Chip({ state, also }: { state: string; also?: string }) {
+/**
+ * Chip says a state in a word. also says more of it, such as the time that is left; by names the
+ * person who brought it about, in the place of the word.
+ */
+export function Chip({ state, also, by }: { state: string; also?: string; by?: string }) {
   const { tone, icon: Icon } = states[state] ?? { tone: "grey" as const, icon: CircleDashed };
   return (
     <span className={`${css.chip} ${css[tone]}`}>
       <Icon size={12} strokeWidth={1.75} aria-hidden />
-      {state}
+      {by ? (
+        <span className={css.by} title={state}>
+          <span className="visually-hidden">{state} by </span>
+          <Said>{by}</Said>
+        </span>
+      ) : (
+        state
+      )}
       {also && `, ${also}`}
     </span>
   );

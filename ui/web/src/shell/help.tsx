@@ -15,6 +15,13 @@ const keys: [string, string, string][] = [
   ["A question", "e", "edit"],
   ["A question", "p", "respond"],
   ["A question", "d", "delegate"],
+  ["A thread", "←  →", "the checkpoint before, the one after; j and k do the same"],
+  ["A thread", "Shift ←  →", "the question or effect before, the one after"],
+  ["A thread", "[  ]", "the branch before, the next one"],
+  ["A thread", "t", "the line in the order of checkpoints, or by time"],
+  ["A thread", "o", "steps and attempts of the checkpoint"],
+  ["A thread", "c", "compare with the checkpoint"],
+  ["A thread", "f", "draft a fork at the checkpoint"],
   ["Confirm", "Shift Enter", "send the decision"],
   ["Confirm", "Esc", "back, nothing is sent"],
 ];

@@ -6,7 +6,7 @@ const isField = (target: EventTarget | null) =>
 /** keysOff says whether a person turned single keys off. */
 export const keysOff = () => localStorage.getItem("keys") === "off";
 
-export type Keys = Record<string, (() => void) | undefined>;
+export type Keys = Record<string, ((e: KeyboardEvent) => void) | undefined>;
 
 /**
  * useKeys binds single keys. They are dead in fields, with modifiers, on repeat, while a dialog is
@@ -23,7 +23,7 @@ export function useKeys(keys: Keys) {
       const act = now.current[e.key];
       if (!act) return;
       e.preventDefault();
-      act();
+      act(e);
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);

@@ -1,13 +1,28 @@
-import { useEffect } from "react";
+import { X } from "lucide-react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useLocation, useSearch } from "wouter";
-import { useThread } from "../data/thread";
+import type { Schemas } from "../api/client";
+import { useMe } from "../data/me";
+import { useRows, useThread } from "../data/thread";
 import { Inspector } from "../inspector/inspector";
-import { Chip } from "../parts/chip";
-import { Failure, Skeleton } from "../parts/notice";
+import { Button } from "../parts/button";
+import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
+import { useNow } from "../parts/time";
 import { Bar } from "../shell/bar";
+import { useKeys } from "../shell/keys";
 import { marked } from "../text/hidden";
-import { threadOf, useWhere } from "./address";
+import type { Done } from "./actions";
+import { threadOf, threadPath, useWhere } from "./address";
+import { Banner } from "./banner";
+import { Header } from "./header";
+import { itemsOf, kept, lineOf, type Filter, type Item } from "./items";
+import { layout } from "./lanes";
+import type { Mode } from "./scrub";
+import { Rows } from "./rows";
+import { Scrubber } from "./scrubber";
+import { nameOf } from "./tell";
+import { Toolbar } from "./toolbar";
 import css from "./screen.module.css";
 
 /** ThreadScreen is one thread: its branches as lanes, a row a checkpoint, and what is looked at of it. */
@@ -16,23 +31,268 @@ export function ThreadScreen() {
   const search = useSearch();
   const name = threadOf(location.pathname, search);
   const thread = useThread(name);
-  const [where, go] = useWhere();
+  const waiting = useMemo(() => thread.data?.waiting?.map((w) => w.id) ?? [], [thread.data?.waiting]);
+  const read = useRows(name, thread.data ? waiting : undefined);
   useEffect(() => {
     document.title = `${marked(name)} · Posthouse`;
   }, [name]);
+  if (thread.data) return <Loaded key={name} thread={thread.data} read={read} />;
   return (
     <>
-      <Bar title={<Said>{name}</Said>}>{thread.data && <Chip state={thread.data.status} />}</Bar>
-      {thread.isPending && <Skeleton rows={12} height={32} />}
-      {thread.error && !thread.data && <Failure error={thread.error} />}
-      {thread.data && (
-        <div className={css.screen}>
-          <div className={css.rows} />
-          <aside className={css.inspector} aria-label="checkpoint">
-            <Inspector thread={thread.data} where={where} go={go} />
-          </aside>
+      <Bar title={<Said>{name}</Said>} />
+      {thread.error ? (
+        <div className={css.failure}>
+          <Failure error={thread.error} />
         </div>
+      ) : (
+        <Skeleton rows={14} height={32} />
       )}
     </>
   );
 }
+
+const modeKept = () => (localStorage.getItem("thread-mode") === "order" ? "order" : "time");
+
+function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<typeof useRows> }) {
+  const name = thread.thread;
+  const [where, go] = useWhere();
+  const [, navigate] = useLocation();
+  const me = useMe();
+  const wide = useWide();
+  const { rows, pending, error, complete, more } = read;
+  const [filter, setFilter] = useState<Filter>("all");
+  const [between, setBetween] = useState<[number, number]>();
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const [mode, setMode] = useState<Mode>(modeKept);
+  const [gone, setGone] = useState(false);
+
+  const branches = thread.branches ?? [];
+  const byID = useMemo(() => new Map(rows.map((r) => [r.id, r])), [rows]);
+  const asked = where.at === undefined ? undefined : byID.get(where.at);
+  const newest = branches.reduce<(typeof branches)[number] | undefined>(
+    (a, b) => (a && a.seq > b.seq ? a : b),
+    undefined,
+  );
+  const chosen = asked?.branch ?? where.branch ?? newest?.branch ?? "main";
+  const branch = branches.find((b) => b.branch === chosen);
+  const head = branch?.head ?? rows.find((r) => r.branch === chosen)?.id;
+  const at = where.at ?? head;
+  const row = at === undefined ? undefined : byID.get(at);
+
+  const running = branch?.status === "running" && !!thread.lease?.held;
+  const held = !!thread.lease?.held;
+  const slow = useDeferredValue(rows);
+  const deferred = slow.length > 0 ? slow : rows;
+  const items = useMemo(
+    () => [
+      ...(filter === "all" && !between && held ? runningNow(deferred, branches) : []),
+      ...itemsOf(deferred, {
+        thread: name,
+        filter,
+        opened,
+        ...(between ? { between } : {}),
+        ...(where.at ? { at: where.at } : {}),
+      }),
+    ],
+    // branches is new with each reading of the summary; its heads say whether anything moved
+    [deferred, name, filter, between, opened, where.at, held, branches.map((b) => `${b.head} ${b.status}`).join()],
+  );
+  const lanes = useMemo(() => layout(items, wide ? 8 : 3, chosen, complete), [items, wide, chosen, complete]);
+  const line = useMemo(() => lineOf(deferred, chosen), [deferred, chosen]);
+  const now = useNow();
+  const still = branch?.status !== "running" && branch?.status !== "waiting";
+  const effects = useMemo(() => rows.reduce((n, r) => n + (r.effects?.length ?? 0), 0), [rows]);
+
+  const look = useCallback((item: Item) => go({ at: item.id, branch: item.branch }), [go]);
+  const toggle = useCallback(
+    (item: { id: string }) =>
+      setOpened((before) => {
+        const after = new Set(before);
+        if (!after.delete(item.id)) after.add(item.id);
+        return after;
+      }),
+    [],
+  );
+  const changeMode = (m: Mode) => {
+    localStorage.setItem("thread-mode", m);
+    setMode(m);
+  };
+
+  const step = (by: 1 | -1, e: KeyboardEvent) => {
+    const from = items.findIndex((i) => i.id === at);
+    const wanted = (i: Item) => !i.now && (!e.shiftKey || kept.gates(i.row) || kept.effects(i.row));
+    for (let i = from + by; i >= 0 && i < items.length; i += by) {
+      const item = items[i];
+      if (item && wanted(item)) return look(item);
+    }
+    if (from < 0 && items[0]) look(items[0]);
+  };
+  const turn = (by: 1 | -1) => {
+    const i = branches.findIndex((b) => b.branch === chosen);
+    const next = branches[(i + by + branches.length) % branches.length];
+    if (next && branches.length > 1) go({ at: undefined, branch: next.branch });
+  };
+  const older = (e: KeyboardEvent) => step(1, e);
+  const newer = (e: KeyboardEvent) => step(-1, e);
+  useKeys({
+    ArrowLeft: older,
+    ArrowRight: newer,
+    ArrowDown: older,
+    ArrowUp: newer,
+    j: older,
+    k: newer,
+    J: older,
+    K: newer,
+    "[": () => turn(-1),
+    "]": () => turn(1),
+    t: () => changeMode(mode === "order" ? "time" : "order"),
+    c: at === undefined ? undefined : () => go({ with: at, tab: "compare" }),
+    f: at !== undefined && me.data?.role === "operator" ? () => go({ at, draft: true }) : undefined,
+    o: row ? () => toggle(row) : undefined,
+    Escape: between
+      ? () => setBetween(undefined)
+      : where.at
+        ? () => go({ at: undefined, with: undefined, draft: undefined, branch: chosen })
+        : undefined,
+  });
+
+  const done = (d: Done) => {
+    if (d.gone) setGone(true);
+    else if (d.thread !== undefined) navigate(threadPath(d.thread));
+    else if (d.branch !== undefined) go({ branch: d.branch, at: undefined });
+  };
+  if (gone)
+    return (
+      <>
+        <Bar title={<Said>{name}</Said>} />
+        <Empty title="The thread was deleted">The record of who deleted it, and why, stays in the store.</Empty>
+      </>
+    );
+  const past = where.at !== undefined && head !== undefined && where.at !== head && row ? row : undefined;
+  const fork = me.data?.role === "operator" && at !== undefined ? () => go({ at, draft: true }) : undefined;
+  const sheet = !wide && (where.at !== undefined || where.draft);
+  return (
+    <>
+      <Header
+        thread={thread}
+        branch={chosen}
+        at={at ?? ""}
+        head={head ?? ""}
+        effects={effects}
+        fork={() => fork?.()}
+        done={done}
+      />
+      <Scrubber
+        line={line}
+        mode={mode}
+        running={running}
+        now={still ? 0 : now}
+        complete={complete}
+        at={row}
+        between={between}
+        setBetween={setBetween}
+        look={(id) => {
+          const to = byID.get(id);
+          if (to) go({ at: id, branch: to.branch });
+        }}
+      />
+      {past && (
+        <Banner
+          seq={past.seq}
+          head={branch?.seq ?? 0}
+          branch={chosen}
+          back={() => go({ at: undefined, branch: chosen })}
+          fork={fork}
+        />
+      )}
+      <div className={css.screen}>
+        <div className={css.left}>
+          <Toolbar
+            thread={thread}
+            rows={rows}
+            complete={complete}
+            layout={lanes}
+            chosen={chosen}
+            filter={filter}
+            between={between}
+            mode={mode}
+            setFilter={setFilter}
+            setBetween={setBetween}
+            setMode={changeMode}
+            choose={(b) => go({ at: undefined, branch: b })}
+          />
+          {pending && <Skeleton rows={12} height={32} />}
+          {error && rows.length === 0 && (
+            <div className={css.failure}>
+              <Failure error={error} safe="What is on record stays there." />
+            </div>
+          )}
+          {!pending && !error && items.length === 0 && (
+            <Empty title={rows.length === 0 ? "No checkpoint is on record" : "Nothing of this kind is on record"}>
+              {rows.length === 0
+                ? "A thread that was released begins again with its next input. Its versions stay readable."
+                : "Everything shows all checkpoints again."}
+            </Empty>
+          )}
+          {items.length > 0 && (
+            <Rows
+              thread={thread}
+              items={items}
+              layout={lanes}
+              chosen={chosen}
+              at={at}
+              where={where}
+              opened={opened}
+              look={look}
+              toggle={toggle}
+              more={more}
+            />
+          )}
+        </div>
+        {(wide || sheet) && (
+          <aside className={css.inspector} aria-label="checkpoint">
+            {sheet && (
+              <p className={css.sheet}>
+                <span>
+                  {row && (
+                    <>
+                      #{row.seq} <Said>{nameOf(row)}</Said>
+                    </>
+                  )}
+                </span>
+                <Button
+                  aria-label="close"
+                  icon={<X size={16} strokeWidth={1.5} aria-hidden />}
+                  onClick={() => go({ at: undefined, draft: undefined, branch: chosen })}
+                />
+              </p>
+            )}
+            <Inspector thread={thread} where={at === undefined ? where : { ...where, at }} go={go} />
+          </aside>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** runningNow makes rows of what branches do at the moment: their checkpoints are yet to come. */
+function runningNow(rows: Item["row"][], branches: NonNullable<Schemas["Thread"]["branches"]>): Item[] {
+  const byID = new Map(rows.map((r) => [r.id, r]));
+  return branches.flatMap((b) => {
+    const head = b.status === "running" ? byID.get(b.head) : undefined;
+    if (!head?.next?.length) return [];
+    const row = { ...head, id: `next of ${head.id}` };
+    return [{ id: row.id, branch: b.branch, parent: head.id, row, count: 1, now: true }];
+  });
+}
+
+const wideQuery = matchMedia("(min-width: 900px)");
+
+const useWide = () =>
+  useSyncExternalStore(
+    (l) => {
+      wideQuery.addEventListener("change", l);
+      return () => wideQuery.removeEventListener("change", l);
+    },
+    () => wideQuery.matches,
+  );

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, open, start } from "./server.mjs";
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([start(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+const rows = "[data-rows] li";
+const current = `${rows} a[aria-current]`;
+const at = async (page, seq) => {
+  await page.waitForFunction(
+    ([selector, text]) => document.querySelector(selector)?.textContent.startsWith(text),
+    [current, `#${seq}`],
+  );
+};
+const seqs = (page) => page.locator(`${rows} a > span:first-child`).allInnerTexts();
+
+test("a thread is walked by its rows, its branches and its line", async () => {
+  const { page, close } = await open(browser, server, "/threads/invoice-1019");
+  await page.waitForSelector(current);
+  const all = await seqs(page);
+  assert.ok(all.length >= 10, all.join());
+  const gate = page.locator(rows).filter({ hasText: "Pay 900.00 EUR" });
+  await gate.getByRole("link").click();
+  const seq = Number((await gate.locator("a > span").first().innerText()).slice(1));
+  await at(page, seq);
+  await page.waitForFunction((s) => document.body.innerText.includes(`You look at #${s}.`), seq);
+  assert.match(page.url(), /at=[^&]+/);
+  await page.keyboard.press("ArrowLeft");
+  await at(page, seq - 1);
+  await page.keyboard.press("Shift+ArrowRight");
+  await at(page, seq);
+  await page.keyboard.press("k");
+  await page.keyboard.press("j");
+  await at(page, seq);
+  await page.keyboard.press("o");
+  await gate.locator("ol, p").first().waitFor();
+  await page.keyboard.press("t");
+  await page.getByRole("button", { name: "in order" }).waitFor();
+  await page.keyboard.press("c");
+  await page.waitForURL(/with=[^&]+&tab=compare/);
+  await page.getByRole("button", { name: "Back to the head" }).click();
+  await page.waitForFunction(() => !document.body.innerText.includes("You look at"));
+  const before = await page.locator(current).innerText();
+  await page.keyboard.press("]");
+  await page.waitForFunction(([s, was]) => document.querySelector(s).innerText !== was, [current, before]);
+  assert.match(page.url(), /branch=/);
+  await page.getByRole("group", { name: "which checkpoints" }).getByRole("button", { name: "Questions" }).click();
+  await page.waitForFunction(([s, n]) => document.querySelectorAll(s).length < n, [rows, all.length]);
+  await close();
+});
+
+test("a drag on the line narrows the rows, and Esc shows all again", async () => {
+  const { page, close } = await open(browser, server, "/threads/invoice-1019");
+  await page.waitForSelector(current);
+  await page.keyboard.press("t");
+  const all = (await seqs(page)).length;
+  const line = page.getByRole("slider");
+  const box = await line.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.05, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 10, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForFunction(([s, n]) => document.querySelectorAll(s).length < n, [rows, all]);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(([s, n]) => document.querySelectorAll(s).length === n, [rows, all]);
+  await close();
+});
+
+test("a thread that runs is followed, and what is read stays in its place", async () => {
+  const { page, close } = await open(browser, server, "/threads/reconcile-today");
+  await page.waitForSelector(`${rows} >> text=just began`);
+  const first = Number((await page.locator(current).innerText()).match(/#(\d+)/)[1]);
+  await page.waitForFunction(
+    ([s, n]) => Number(document.querySelector(s)?.innerText.match(/#(\d+)/)?.[1]) > n,
+    [current, first],
+  );
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(() => document.body.innerText.includes("You look at"));
+  const read = await page.locator(current).innerText();
+  await page.getByRole("button", { name: /^\d+ new$/ }).waitFor();
+  assert.equal(await page.locator(current).innerText(), read);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  const cancel = page.getByRole("dialog").getByRole("button", { name: "Cancel" });
+  assert.ok(await cancel.isDisabled());
+  await page.getByLabel("the thread's name").fill("reconcile-today");
+  await cancel.click();
+  await page.waitForFunction(() => /cancelled/.test(document.querySelector("main header").innerText));
+  await close();
+});
+
+test("no thread of a name, and a thread of a hostile name, say so", async () => {
+  const { page, close } = await open(browser, server, `/threads/${encodeURIComponent("no/such%\u202e<b>")}`);
+  await page.getByRole("alert").waitFor();
+  assert.match(await page.locator("h1").innerText(), /no\/such%‹U\+202E›<b>/);
+  await page.goto(`${server.url}/threads/-?thread=..`);
+  await page.getByRole("alert").waitFor();
+  assert.match(await page.locator("h1").innerText(), /^\.\.$/);
+  await close();
+});

@@ -1,0 +1,89 @@
+import { useState } from "react";
+import { queries } from "../data/query";
+import { Button } from "../parts/button";
+import { Dialog } from "../parts/dialog";
+import { Failure } from "../parts/notice";
+import { Said } from "../parts/said";
+import { act, actions, type ActionKey, type Done, type Target } from "./actions";
+import css from "./confirm.module.css";
+
+type Props = { action: ActionKey | undefined; target: Omit<Target, "key">; close: () => void; done: (d: Done) => void };
+
+/** Confirm asks once more before an action. What cannot be taken back takes the thread's name. */
+export const Confirm = ({ action, ...rest }: Props) => (
+  <Dialog open={action !== undefined} close={rest.close} title={action ? actions[action].name : ""} top>
+    {action && <Form key={action} action={action} {...rest} />}
+  </Dialog>
+);
+
+function Form({ action, target, close, done }: Props & { action: ActionKey }) {
+  const { name, does, danger, final, asks } = actions[action];
+  const [key] = useState(() => crypto.randomUUID());
+  const [text, setText] = useState("");
+  const [typed, setTyped] = useState("");
+  const [sending, setSending] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const thread = target.thread.thread;
+  const ready = !sending && (!final || typed === thread) && (asks !== "name" || text !== "");
+  const send = async () => {
+    if (!ready) return;
+    setSending(true);
+    setError(undefined);
+    try {
+      const result = await act(action, { ...target, key }, text);
+      void queries.invalidateQueries({ queryKey: ["live"] });
+      close();
+      done(result);
+    } catch (e) {
+      setError(e);
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <form
+      className={css.form}
+      onSubmit={(e) => {
+        e.preventDefault();
+        void send();
+      }}
+    >
+      <h2>
+        {name} <Said>{action === "cancel" ? `${target.branch} of ${thread}` : thread}</Said>
+      </h2>
+      <p>{does}</p>
+      {asks && (
+        <label>
+          {asks === "name" ? "Name of the new thread" : "Reason, goes on record"}
+          <input value={text} autoFocus={!final} onChange={(e) => setText(e.target.value)} maxLength={1000} />
+        </label>
+      )}
+      {final && (
+        <label>
+          <span>
+            This cannot be taken back. Type{" "}
+            <code>
+              <Said>{thread}</Said>
+            </code>{" "}
+            to confirm
+          </span>
+          <input
+            value={typed}
+            autoFocus
+            autoComplete="off"
+            spellCheck={false}
+            onChange={(e) => setTyped(e.target.value)}
+            aria-label="the thread's name"
+          />
+        </label>
+      )}
+      {error !== undefined && <Failure error={error} />}
+      <div className={css.buttons}>
+        <Button onClick={close}>Back</Button>
+        <Button type="submit" tone={danger ? "danger" : "plain"} disabled={!ready}>
+          {sending ? "Sending" : name}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import type { Row } from "./items";
+import { entriesIn, nearestMark, scrubOf } from "./scrub";
+
+const at = (s: number) => new Date(s * 1000).toISOString();
+const row = (seq: number, began: number, end: number, more: Partial<Row> = {}): Row => ({
+  id: String(seq),
+  seq,
+  branch: "main",
+  kind: "node",
+  node: "n",
+  began: at(began),
+  at: at(end),
+  ...more,
+});
+
+const asked = (state: "open" | "decided", answered?: number): Partial<Row> => ({
+  asked: [{ id: "g", name: "pay", state, ...(answered ? { at: answered * 1000 } : {}) }],
+});
+
+test("a line has what ran, what waited for people, and what was done", () => {
+  const line = [
+    row(4, 70, 72, { effects: [{ name: "pay", class: "external", status: "executed", seq: 4 }] }),
+    row(2, 10, 12, asked("decided", 60)),
+    row(1, 0, 10),
+  ];
+  const s = scrubOf(line, "time", false, 0)!;
+  expect(s.bars.map((b) => [b.tone, b.cut])).toEqual([
+    ["finished", false],
+    ["finished", false],
+    ["waiting", false],
+    ["idle", false],
+    ["acted", false],
+  ]);
+  expect(s.bars[0]!.to).toBeCloseTo(10 / 72, 2);
+  expect(s.bars.at(-1)!.to).toBe(1);
+  expect([s.begin, s.end]).toEqual([at(0), at(72)]);
+  expect(s.marks.map((m) => m.seq)).toEqual([1, 2, 4]);
+});
+
+test("a wait of days among seconds is cut, and the rest stays visible", () => {
+  const line = [
+    row(4, 260_000, 260_002),
+    row(3, 259_999, 260_000),
+    row(2, 3, 5, asked("decided", 259_999)),
+    row(1, 0, 3),
+  ];
+  const s = scrubOf(line, "time", false, 0)!;
+  const wait = s.bars.find((b) => b.tone === "waiting")!;
+  expect(wait.cut).toBe(true);
+  expect(wait.to - wait.from).toBeLessThan(0.75);
+  expect(s.bars.every((b) => b.to >= b.from)).toBe(true);
+});
+
+test("what runs and what waits goes on until now", () => {
+  expect(scrubOf([row(1, 0, 1)], "time", true, 5000)!.bars.at(-1)).toMatchObject({ tone: "running", to: 1 });
+  expect(scrubOf([row(1, 0, 1, asked("open"))], "time", false, 5000)!.bars.at(-1)).toMatchObject({ tone: "waiting" });
+  const timer = row(1, 0, 1, { asked: [{ id: "g", name: "sleep", kind: "timer", state: "open" }] });
+  expect(scrubOf([timer], "time", false, 5000)!.bars.at(-1)).toMatchObject({ tone: "idle" });
+});
+
+test("in order each row has the same width", () => {
+  const s = scrubOf([row(3, 10, 1000), row(2, 1, 10), row(1, 0, 1)], "order", false, 0)!;
+  expect(s.marks.map((m) => Math.round(m.at * 3))).toEqual([1, 2, 3]);
+});
+
+test("a place on the line leads to the nearest row, and a part of it to its entries", () => {
+  const s = scrubOf([row(9, 10, 15), row(5, 5, 10), row(1, 0, 5)], "order", false, 0)!;
+  expect(nearestMark(s, 0.1)?.seq).toBe(1);
+  expect(nearestMark(s, 0.7)?.seq).toBe(5);
+  expect(nearestMark(s, 1)?.seq).toBe(9);
+  expect(entriesIn(s, 0.5, 1)).toEqual([5, 9]);
+  expect(entriesIn(s, 0.4, 0.5)).toBeUndefined();
+});
+
+test("no rows have no line, and 10,000 have few bars", () => {
+  expect(scrubOf([], "time", false, 0)).toBeUndefined();
+  const line = Array.from({ length: 10_000 }, (_, i) => row(10_000 - i, 9_999 - i, 10_000 - i));
+  const s = scrubOf(line, "time", false, 0)!;
+  expect(s.bars.length).toBeLessThan(1200);
+  expect(s.marks).toHaveLength(10_000);
+});
+
+test("clocks that go back make no bar of less than nothing", () => {
+  const s = scrubOf([row(3, 1, 2), row(2, 50, 60), row(1, 5, 10)], "time", false, 0)!;
+  for (const b of s.bars) expect(b.to).toBeGreaterThanOrEqual(b.from);
+});

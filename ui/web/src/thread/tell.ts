@@ -1,0 +1,89 @@
+// What a row says: its name, a few words beside it, its chip, and how long it took.
+
+import { done } from "../gate/decide";
+import { length } from "../parts/time";
+import { asksPeople, questionOf, type Item, type Row, type Wait } from "./items";
+
+const kinds: Record<string, string> = { fail: "failure", update: "update by hand" };
+
+/** nameOf is the node's, or what kind of a checkpoint it is. */
+export const nameOf = (row: Row): string => row.node || kinds[row.kind] || row.kind;
+
+const markers: Record<string, string> = {
+  $use: "let go under its approval",
+  $failed: "did not act",
+  $parked: "waits",
+  $claim: "taken by a worker",
+  $undone: "did not act, says its worker",
+};
+
+/** stepOf names a step without the steps around it, and says what the runtime's own records are. */
+export function stepOf(name: string): { name: string; words: string } {
+  const parts = name.split(">");
+  const words = markers[parts.at(-1) ?? ""];
+  if (words !== undefined && parts.length > 1) parts.pop();
+  return { name: parts.at(-1) ?? name, words: words ?? "" };
+}
+
+const names = (list: string[], most = 3): string =>
+  list.slice(0, most).join(", ") + (list.length > most ? ` and ${list.length - most} others` : "");
+
+const waits: Record<string, (w: Wait) => string> = {
+  timer: () => "sleeps until a time",
+  signal: (w) => `waits for the signal ${w.name}`,
+  thread: (w) => (w.thread ? `waits for the thread ${w.thread}` : "waits for another thread"),
+  task: (w) => `waits for a worker: ${w.name}`,
+};
+
+/** wordsOf says in one line what a row is about. */
+export function wordsOf(item: Item): string {
+  const { row } = item;
+  if (row.kind === "fork" || row.source) {
+    const from = item.foreign !== undefined ? `from ${item.foreign}` : item.from ? `from #${item.from}` : "";
+    return [row.by, from].filter(Boolean).join(", ");
+  }
+  if (row.error) return row.error;
+  const asked = questionOf(row);
+  if (asked) return asked.intent ?? asked.name;
+  const waited = row.asked?.[0];
+  if (waited) return (waits[waited.kind ?? ""] ?? (() => waited.name))(waited);
+  if (row.line) return row.line;
+  const acts = (row.effects ?? []).map((e) => stepOf(e.name).name).filter((n) => n !== row.node);
+  if (acts.length > 0) return names(acts);
+  if (row.by) return `by ${row.by}`;
+  return row.changed?.length ? `sets ${names(row.changed)}` : "";
+}
+
+export type Tag = { state: string; by?: string };
+
+/** stateOfGate says what became of a question in a word that has a chip. */
+export function stateOfGate(w: Wait): string {
+  if (w.state === "open") return "waiting";
+  if (w.superseded) return "superseded";
+  return w.state === "decided" && w.verdict ? done(w.verdict) : w.state;
+}
+
+const told = new Set(["done", "failed", "cancelled", "interrupted", "paused", "ready"]);
+
+/** tagOf is a row's chip. A head shows how its branch stands. */
+export function tagOf(item: Item, head: string | undefined): Tag | undefined {
+  const { row } = item;
+  if (item.now) return { state: "running" };
+  const asked = questionOf(row);
+  if (asked) return { state: stateOfGate(asked), ...(asked.state === "decided" && asked.by ? { by: asked.by } : {}) };
+  if (row.status === "failed" || row.error) return { state: "failed" };
+  const effect = row.effects?.find((e) => e.status === "unknown") ?? row.effects?.at(-1);
+  if (effect) return { state: effect.status };
+  if (head && told.has(head)) return { state: head };
+  if (row.kind === "fork" || row.source) return { state: "forked" };
+  if (row.asked?.some((w) => w.state === "open" && !asksPeople(w))) return { state: "waiting" };
+  return (row.attempts ?? 0) > 1 ? { state: "retried" } : undefined;
+}
+
+/** tookOf says how long a row's node ran, or its question waited. It is empty where that is not on record. */
+export function tookOf(row: Row): string {
+  const at = Date.parse(row.at);
+  const asked = questionOf(row);
+  if (asked?.at) return length(Math.max(0, asked.at - at));
+  return row.began ? length(Math.max(0, at - Date.parse(row.began))) : "";
+}
