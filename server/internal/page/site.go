@@ -21,6 +21,8 @@ var screens = []struct{ path, summary string }{
 	{"/threads", "Threads: all lines of work, by what is going on in them"},
 	{"/threads/{id}", "A thread: its branches, a row a checkpoint, and what each changed"},
 	{"/workers", "Workers and tasks: who is connected, what waits for them, and what went wrong"},
+	{"/programs", "Programs: what is served here, and how much of it needs somebody"},
+	{"/programs/{program}", "A program: where its threads are, how a run begins, and its versions"},
 }
 
 // siteRoutes are the routes of the application and of its files.

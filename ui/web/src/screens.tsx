@@ -1,8 +1,7 @@
 // The screens by their addresses. Each is loaded when it is first looked at; those with an icon stand
 // in the navigation.
 
-import { Inbox, Split, type LucideIcon } from "lucide-react";
-import { Server } from "lucide-react";
+import { Inbox, Server, Split, Workflow, type LucideIcon } from "lucide-react";
 import type { ComponentType, FunctionComponent } from "react";
 import { later as part } from "./parts/later";
 import { Skeleton } from "./parts/notice";
@@ -46,6 +45,16 @@ export const screens: Screen[] = [
   {
     path: "/threads/:id",
     screen: later(async () => (await import("./thread/screen")).ThreadScreen),
+  },
+  {
+    path: "/programs",
+    name: "Programs",
+    icon: Workflow,
+    screen: later(async () => (await import("./programs/list")).ProgramsScreen),
+  },
+  {
+    path: "/programs/:program",
+    screen: later(async () => (await import("./programs/screen")).ProgramScreen),
   },
   {
     path: "/workers",

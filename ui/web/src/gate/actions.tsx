@@ -119,7 +119,7 @@ function Buttons({ allowed, open, folded }: { allowed: Way[]; open: (v: Verb) =>
 function Confirm({ gate, draft, way }: { gate: Gate; draft: Draft; way: Way }) {
   const [asked, setAsked] = useState(false);
   const first = useRef<HTMLInputElement>(null);
-  const wrong = draft.invalid();
+  const wrong = draft.edit.invalid();
   const missing = way.verb === "delegate" && draft.to.trim() === "";
   useEffect(() => first.current?.focus(), []);
   const submit = () => {
@@ -131,7 +131,7 @@ function Confirm({ gate, draft, way }: { gate: Gate; draft: Draft; way: Way }) {
       verb,
       reason: draft.reason,
       to: draft.to.trim(),
-      value: verb === "edit" || verb === "respond" ? draft.value : undefined,
+      value: verb === "edit" || verb === "respond" ? draft.edit.value : undefined,
     });
   };
   const press = (e: KeyboardEvent) => {

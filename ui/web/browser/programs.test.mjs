@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, open, start } from "./server.mjs";
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([start(), launch()]);
+});
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+test("a run is started with the input of an earlier one, another amount, a name and a label", async () => {
+  const { page, close } = await open(browser, server, "/programs");
+  await page.getByRole("link", { name: "invoice", exact: true }).click();
+  await page.waitForURL(/\/programs\/invoice$/);
+  const form = page.getByRole("region", { name: "start" });
+  await form.getByRole("button", { name: "Earlier inputs" }).click();
+  await page.getByRole("button", { name: /^invoice-1020/ }).click();
+  const amount = form.getByRole("textbox", { name: /^Amount/ });
+  await amount.fill("12.3x");
+  assert.ok(await form.getByRole("button", { name: "Start" }).isDisabled(), "12.3x is taken as a number");
+  await amount.fill("12.30");
+  await form.getByText("Name and labels").click();
+  await form.getByRole("textbox", { name: "Thread" }).fill("invoice-a/b");
+  await form.getByRole("button", { name: "Add a label" }).click();
+  await form.getByRole("textbox", { name: "label", exact: true }).fill("team");
+  await form.getByRole("textbox", { name: "its value" }).fill("blue");
+  let sent;
+  page.on("request", (r) => r.method() === "POST" && /\/runs/.test(r.url()) && (sent = r.postDataJSON()));
+  await form.getByRole("button", { name: "Start" }).click();
+  const link = form.getByRole("status").getByRole("link", { name: "invoice-a/b" });
+  await link.waitFor();
+  assert.match(sent.input, /"Amount":12\.30[,}]/);
+  assert.match(sent.input, /"IBAN":"/);
+  assert.doesNotMatch(sent.input, /"Receipt"|"Outcome"|null|""/, "what was left empty is sent");
+  assert.deepEqual(sent.labels, { team: "blue" });
+  await form.getByRole("textbox", { name: "Thread" }).fill("invoice-a/b"); // once more
+  await form.getByRole("button", { name: "Start" }).click();
+  await form.getByRole("alert").getByText("No run began.").waitFor();
+  await page.goto(`${server.url}/threads?label=team%3Dblue`);
+  await page.getByRole("link", { name: "invoice-a/b" }).waitFor();
+  await close();
+});
+
+test("a count leads to its threads", async () => {
+  const { page, close } = await open(browser, server, "/programs/research");
+  const places = page.getByRole("region", { name: "where its threads are" });
+  await places.getByRole("link", { name: "focus" }).click();
+  await page.waitForURL(/\/threads\?program=research&node=focus/);
+  await page.getByRole("link", { name: "research-paper" }).waitFor();
+  assert.equal(await page.locator("[role=row]:has([role=cell])").count(), 1);
+  await page.goto(`${server.url}/programs/research`);
+  await page.getByRole("region", { name: "versions" }).getByRole("link", { name: /open$/ }).click();
+  await page.waitForURL(/version=/);
+  await page.getByRole("link", { name: "research-freight" }).waitFor();
+  await close();
+});

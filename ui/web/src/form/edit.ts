@@ -1,0 +1,61 @@
+import { useState } from "react";
+import { compact, keep, pretty, read, type Node } from "../text/json";
+import { complete, given as without } from "./blank";
+import { draws } from "./fields";
+
+export type Edit = ReturnType<typeof useEdit>;
+
+/** useEdit is a value that a person changes, in fields or as JSON. Without a schema only what has a value has a field. */
+export function useEdit(schema?: Node) {
+  const [value, setValue] = useState<Node>();
+  const [start, setStart] = useState<Node>();
+  const [raw, setRaw] = useState<string>();
+  const given = (node: Node) => without(node, schema !== undefined);
+  const text = (node: Node) => {
+    const some = given(node);
+    return some && compact(some);
+  };
+  const whole = (node: Node) => (schema ? complete(node, schema) : node);
+  return {
+    value,
+    start,
+    raw,
+    /** begin takes the value that is changed. */
+    begin(node: Node) {
+      setStart(whole(node));
+      setValue(whole(node));
+      setRaw(undefined);
+    },
+    set: setValue,
+    close: () => setRaw(undefined),
+    /** type takes raw JSON. What says the same as before keeps its text on record. */
+    type(text: string) {
+      setRaw(text);
+      try {
+        setValue(keep(read(text), start));
+      } catch {
+        // invalid says so
+      }
+    },
+    showRaw(on: boolean) {
+      setRaw(on && value ? pretty(given(value) ?? { kind: "text", source: "null" }) : undefined);
+      if (!on && value) setValue(whole(value));
+    },
+    /** drawn says whether every part of the value has a field of its own. */
+    drawn: (of: Node | undefined) => value !== undefined && draws(value, of),
+    invalid: () => invalid(raw, value && given(value)),
+    changed: () => value !== undefined && start !== undefined && text(value) !== text(start),
+    /** given is the value without what was left out; nothing at all is undefined. */
+    given: () => value && given(value),
+  };
+}
+
+function invalid(raw: string | undefined, value: Node | undefined): string {
+  try {
+    if (raw !== undefined) read(raw);
+    else if (value) JSON.parse(compact(value));
+  } catch (error) {
+    return raw !== undefined ? `This is not JSON: ${(error as Error).message}` : "A value is not complete.";
+  }
+  return "";
+}

@@ -1,0 +1,193 @@
+import { useEffect, useMemo } from "react";
+import { Link, useLocation, useSearch } from "wouter";
+import { useMe } from "../data/me";
+import { useProgram, useStanding, type Program } from "../data/programs";
+import { useThreadCounts } from "../data/threads";
+import { Card } from "../parts/card";
+import { Chip } from "../parts/chip";
+import { Id } from "../parts/id";
+import { Failure, Skeleton } from "../parts/notice";
+import { Pill } from "../parts/pill";
+import { Said } from "../parts/said";
+import { Bar } from "../shell/bar";
+import { marked } from "../text/hidden";
+import { addressOf, statuses } from "../threads/filter";
+import { many } from "../threads/narrow";
+import { programOf } from "./address";
+import { Start } from "./start";
+import css from "./screen.module.css";
+
+/** ProgramScreen is one program: where its threads are, how a run begins, and its versions. */
+export function ProgramScreen() {
+  useLocation();
+  const name = programOf(location.pathname, useSearch());
+  const program = useProgram(name);
+  useEffect(() => {
+    document.title = `${marked(name)} · Posthouse`;
+  }, [name]);
+  return (
+    <>
+      <Bar
+        title={
+          <>
+            <Link href="/programs" className={css.up}>
+              Programs
+            </Link>{" "}
+            / <Said>{name}</Said>
+          </>
+        }
+      >
+        {program.data && <span className={css.kind}>{program.data.kind}</span>}
+      </Bar>
+      <div className={css.scroll}>
+        {program.isPending && <Skeleton rows={10} height={40} />}
+        {program.error && !program.data && <Failure error={program.error} safe="Threads of it stay on record." />}
+        {program.data && <Shown key={name} program={program.data} />}
+      </div>
+    </>
+  );
+}
+
+function Shown({ program }: { program: Program }) {
+  const me = useMe();
+  return (
+    <div className={css.page}>
+      <div className={css.main}>
+        <header className={css.header}>
+          {program.description && (
+            <p className={css.about}>
+              <Said>{program.description}</Said>
+            </p>
+          )}
+          <Counts name={program.name} />
+        </header>
+        <Places program={program} />
+        <Questions program={program} />
+      </div>
+      <div className={css.side}>
+        <Start program={program} may={me.data?.role === "operator"} />
+        <Versions program={program} />
+      </div>
+    </div>
+  );
+}
+
+function Counts({ name }: { name: string }) {
+  const counts = useThreadCounts({ program: name });
+  return (
+    <nav className={css.counts} aria-label="threads by status">
+      <Pill href={addressOf({ program: name })} on={false}>
+        All threads
+      </Pill>
+      {statuses.map((s) => {
+        const n = counts.data?.[s] ?? 0;
+        return (
+          n > 0 && (
+            <Pill key={s} href={addressOf({ program: name, status: s })} on={false} count={many(n)}>
+              {s.charAt(0).toUpperCase() + s.slice(1)}
+            </Pill>
+          )
+        );
+      })}
+    </nav>
+  );
+}
+
+/** Places says where threads are that have not ended, by node. */
+function Places({ program }: { program: Program }) {
+  const standing = useStanding(program.name);
+  const nodes = standing.data?.nodes ?? [];
+  const of = useMemo(
+    () =>
+      nodes.map((n) => ({ node: n.node, all: Object.values(n.statuses).reduce((a: number, b) => a + Number(b), 0) })),
+    [nodes],
+  );
+  return (
+    <Card title="Where its threads are" label="where its threads are" also="those that have not ended">
+      {standing.isPending && <Skeleton rows={3} height={36} />}
+      {standing.error && !standing.data && <Failure error={standing.error} />}
+      {standing.data && nodes.length === 0 && <p className={css.none}>All of its threads have ended.</p>}
+      <ul className={css.places}>
+        {nodes.map((n, i) => (
+          <li key={n.node}>
+            <Link href={addressOf({ program: program.name, node: n.node })} className={css.node}>
+              <Said>{n.node}</Said>
+            </Link>
+            <span className={css.states}>
+              {statuses.map((s) => n.statuses[s] && <Chip key={s} state={s} also={String(n.statuses[s])} />)}
+            </span>
+            <span className={css.count}>{of[i]?.all}</span>
+          </li>
+        ))}
+      </ul>
+      {standing.data?.more && <p className={css.none}>The newest threads are counted; there are others.</p>}
+    </Card>
+  );
+}
+
+function Questions({ program }: { program: Program }) {
+  const questions = program.questions ?? [];
+  if (questions.length === 0) return null;
+  return (
+    <Card title="What it asks" label="questions">
+      <ul className={css.places}>
+        {questions.map((q) => (
+          <li key={q.name} className={css.question}>
+            <span className={css.node}>
+              <Said>{q.name}</Said>
+            </span>
+            <span className={css.text}>
+              <Said>{q.text}</Said>
+            </span>
+            <span className={css.quiet}>{q.asked ? "asked before" : ""}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+/** Versions says which version new threads begin with, and which others still have threads. */
+function Versions({ program }: { program: Program }) {
+  const standing = useStanding(program.name);
+  if (!program.version) return null;
+  const open = standing.data?.versions ?? [];
+  const now = open.find((v) => v.version === program.version);
+  const old = open.filter((v) => v.version !== program.version);
+  const href = (version: string) => addressOf({ program: program.name, version });
+  return (
+    <Card title="Versions" label="versions">
+      <ul className={css.places}>
+        <li>
+          <span className={css.version}>
+            <Id>{program.version}</Id> <span className={css.quiet}>served now</span>
+          </span>
+          {now ? (
+            <Link href={href(now.version)} className={css.count}>
+              {now.threads} open
+            </Link>
+          ) : (
+            <span className={css.count}>none open</span>
+          )}
+        </li>
+        {old.map((v) => (
+          <li key={v.version}>
+            <span className={css.version}>
+              <Id>{v.version}</Id> <span className={css.old}>older or other</span>
+            </span>
+            <Link href={href(v.version)} className={css.count}>
+              {v.threads} open
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {standing.data && (
+        <p className={css.none}>
+          {old.length > 0
+            ? "Threads of another version go on once the program has a migration for it, or by that version."
+            : "No open thread is of another version."}
+        </p>
+      )}
+    </Card>
+  );
+}
