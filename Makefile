@@ -1,7 +1,7 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential deliveries chaos grants stalls damage release check
+.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential deliveries chaos grants stalls damage docs figures release check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
@@ -73,6 +73,15 @@ stalls: ## GOAL stalls longer than the lease for each shared store, and freezes 
 
 damage: ## every byte of a small store of each kind, flipped and cut off, for hours; STORES=file,sqlite
 	nice go run ./internal/proof/damage/cmd/damage $(if $(STORES),-stores $(STORES))
+
+docs: figures ## the pages of the documentation: what is written from the code, figures, and the archive that the binary embeds
+	go test ./app/internal/cli -run TestReference -update
+	go test ./docs/snippets -run TestPages -update
+	go -C tools run ./docs .. ../ui/docs.tar.zst
+
+figures: ## pictures of the documentation's figures that are missing or older than their source; needs Node and Chromium
+	go -C tools run ./docs -figures .. > tools/figures/todo.json
+	@if grep -q name tools/figures/todo.json; then npm --prefix tools/figures ci --no-audit --no-fund && node tools/figures/draw.mjs tools/figures/todo.json docs/figures; fi
 
 release: ## the files of a release in dist: six platforms, packages, checksums; VERSION=v0.1.0
 	go -C tools run ./release -root .. -out ../dist -version $(VERSION) $(if $(PLATFORMS),-platforms $(PLATFORMS))

@@ -140,13 +140,6 @@ func TestPagesKeepThePolicy(t *testing.T) {
 	}
 }
 
-func TestDocsLeadToTheAPI(t *testing.T) {
-	h := open(t, nil)
-	if a := h.get("/docs").want(http.StatusSeeOther); a.header.Get("Location") != "/docs/api" {
-		t.Errorf("/docs leads to %q", a.header.Get("Location"))
-	}
-}
-
 func TestHealthAndReadiness(t *testing.T) {
 	now := time.Unix(1700000000, 0)
 	asked, failure := 0, error(nil)

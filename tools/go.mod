@@ -11,6 +11,8 @@ tool (
 require (
 	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/goreleaser/nfpm/v2 v2.45.0
+	github.com/klauspost/compress v1.20.3
+	github.com/yuin/goldmark v1.8.7
 	golang.org/x/tools v0.52.0
 )
 
@@ -43,7 +45,6 @@ require (
 	github.com/huandu/xstrings v1.5.0 // indirect
 	github.com/jbenet/go-context v0.0.0-20150711004518-d14ea06fba99 // indirect
 	github.com/kevinburke/ssh_config v1.2.0 // indirect
-	github.com/klauspost/compress v1.18.3 // indirect
 	github.com/klauspost/pgzip v1.2.6 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect

@@ -13,7 +13,7 @@
 //	json.js     reads and writes JSON without changing a number
 //	api.html    the HTTP API for people
 //	api.js      fills it from /openapi.json, and tries paths
-//	api.css     its style
+//	api.css     its style, on that of the documentation
 //	weak.js     says above api.html what the store may lose, from /readyz
 //	style.css   for these
 //	icon.svg    the tab's
@@ -34,3 +34,9 @@ var Files embed.FS
 //
 //go:embed dist
 var Site embed.FS
+
+// Docs are the documentation's pages with their files: a tar archive, compressed with zstd, which tools/docs
+// makes of the Markdown of the repository. The server has each file below /docs.
+//
+//go:embed docs.tar.zst
+var Docs []byte

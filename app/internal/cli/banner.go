@@ -14,7 +14,7 @@ import (
 func (s *serving) banner(h *host.Host) {
 	e := s.env
 	lines := map[string]string{
-		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs/api", "store": h.StoreURL, "token": h.TokenFile,
+		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs", "store": h.StoreURL, "token": h.TokenFile,
 		"pid": strconv.Itoa(os.Getpid()),
 	}
 	from := settings.Of(s.flags.Lookup("store"))

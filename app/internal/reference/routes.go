@@ -57,7 +57,7 @@ func Routes(openapi []byte) (routes, objects []byte, err error) {
 	}
 	p := newPage("HTTP API")
 	p.line("Every route of the server. [Clients](../api.md) is the guide: how to log in, page through lists, send a request again, and follow events. Bodies and answers are JSON; their members are in [objects](objects.md). " +
-		"The server says the same at `/openapi.json`, and `/docs/api` tries each path.\n")
+		"The server says the same at `/openapi.json`, and its API console, `/docs/api`, tries each path.\n")
 	p.line("In the examples `$POSTHOUSE` is the server's address, and `$TOKEN` an access token. A **role** is the weakest that may: `viewer` reads, `approver` also decides, `operator` does everything; a `worker` handles tasks and reads nothing.\n")
 	p.refusals(&d)
 	var rows [][]string
@@ -106,8 +106,8 @@ func (p *page) tag(d *description, name, about string) {
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
 		for _, method := range methods {
 			o, ok := d.Paths[path][method]
-			if !ok || o.Tags[0] != name {
-				continue
+			if !ok || o.Tags[0] != name || name == "pages" && strings.Contains(path, ".") {
+				continue // files of pages are no calls
 			}
 			call := strings.ToUpper(method) + " " + path
 			link := "[`" + call + "`](#" + anchorOf(call) + ")"

@@ -24,6 +24,7 @@ type Pages struct {
 	files     map[string][]byte
 	tags      map[string]string // ETags
 	assets    map[string]assetFile
+	docs      docs
 	loginForm *template.Template
 	codes     codes
 	now       func() time.Time

@@ -26,11 +26,6 @@ func (p *Pages) Routes() []*api.Route {
 			Method: http.MethodGet, Path: "/decide/{id}", Style: api.Page, Summary: "The page of a link that carries the right to decide", Handle: p.serve("decide.html"), Answers: html,
 			Notes: "The approval token is in the address's fragment, which browsers send nowhere. Opening the page decides nothing.",
 		},
-		{Method: http.MethodGet, Path: "/docs/api", Style: api.Page, Summary: "This description, for people, with a form to try each path", Handle: p.serve("api.html"), Answers: html},
-		{
-			Method: http.MethodGet, Path: "/docs", Style: api.Page, Summary: "The documentation", Handle: leadTo("/docs/api"),
-			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "to the description of the API", Body: nil, Media: ""}},
-		},
 		{Method: http.MethodGet, Path: "/login", Style: api.Page, Summary: "The login page", Handle: p.getLogin, Query: []api.Param{nextParam}, Answers: html},
 		{
 			Method: http.MethodPost, Path: "/login", Style: api.Page, Form: true, Summary: "Log in with an access token", Handle: p.postLogin,
@@ -42,7 +37,7 @@ func (p *Pages) Routes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged out", Body: nil, Media: ""}},
 		},
 	}
-	return slices.Concat(p.siteRoutes(), rs, p.fileRoutes())
+	return slices.Concat(p.siteRoutes(), rs, p.docsRoutes(), p.fileRoutes())
 }
 
 // fileRoutes are the routes of the files of the pages that work on their own.
@@ -55,8 +50,6 @@ func (p *Pages) fileRoutes() (rs []*api.Route) {
 		{"/login/style.css", "style.css", "The pages' style", "CSS", "text/css"},
 		{"/login/icon.svg", "icon.svg", "The pages' icon", "SVG", "image/svg+xml"},
 		{"/login/code.js", "code.js", "How the login page takes the code of a link", "JavaScript", "text/javascript"},
-		{"/docs/api.css", "api.css", "The style of the page of the API", "CSS", "text/css"},
-		{"/docs/api.js", "api.js", "The script of the page of the API", "JavaScript", "text/javascript"},
 		{"/hidden.js", "hidden.js", "How the pages mark characters that people do not see", "JavaScript", "text/javascript"},
 		{"/json.js", "json.js", "How that page reads JSON", "JavaScript", "text/javascript"},
 		{"/weak.js", "weak.js", "How that page says what the store may lose", "JavaScript", "text/javascript"},

@@ -78,13 +78,17 @@ func (p *Pages) asset(w http.ResponseWriter, r *api.Request) error {
 		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: "there is no file " + name, Hint: "load the page again: the server was updated"}
 	}
 	pageHeaders(w, assetType(name))
-	h := w.Header()
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	h.Set("Vary", "Accept-Encoding")
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	return f.write(w, r, http.StatusOK)
+}
+
+// write answers with a file, compressed if it is and the client takes that.
+func (f *assetFile) write(w http.ResponseWriter, r *api.Request, status int) error {
+	w.Header().Set("Vary", "Accept-Encoding")
 	data := f.data
 	switch {
 	case f.compressed && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip"):
-		h.Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Encoding", "gzip")
 	case f.compressed:
 		plain, err := gzip.NewReader(bytes.NewReader(f.data))
 		if err != nil {
@@ -95,6 +99,7 @@ func (p *Pages) asset(w http.ResponseWriter, r *api.Request) error {
 			return err
 		}
 	}
+	w.WriteHeader(status)
 	_, _ = w.Write(data) // the client may be gone
 	return nil
 }

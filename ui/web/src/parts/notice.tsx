@@ -30,7 +30,10 @@ export function Failure({ error, safe }: { error: unknown; safe?: string }) {
       )}
       {body.code && (
         <p className={css.code}>
-          code <code>{body.code}</code>
+          code{" "}
+          <a href={`/docs/errors#${encodeURIComponent(body.code)}`}>
+            <code>{body.code}</code>
+          </a>
           {body.instance && <> in the log as {body.instance.split(":").pop()}</>}
         </p>
       )}

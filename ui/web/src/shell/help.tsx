@@ -45,6 +45,10 @@ export const HelpDialog = ({ open, close }: { open: boolean; close: () => void }
         </tbody>
       </table>
       <p>No single key decides: each opens a line where the decision is confirmed. A decision cannot be undone.</p>
+      <p className={css.more}>
+        <a href="/docs">Documentation</a> <a href="/docs/approvals">Asking people</a>{" "}
+        <a href="/docs/api">API console</a>
+      </p>
     </div>
   </Dialog>
 );
