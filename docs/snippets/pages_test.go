@@ -44,6 +44,9 @@ func TestPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if filepath.Base(page) == "tutorial.md" {
+			continue // its blocks are files, which internal/proof/e2e/tutorial builds and runs
+		}
 		now := block.ReplaceAllStringFunc(string(text), func(old string) string {
 			blocks++
 			m := block.FindStringSubmatch(old)
