@@ -2,7 +2,6 @@ package posthousetest_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -160,5 +159,3 @@ func says(t *testing.T, said string, want ...string) {
 		}
 	}
 }
-
-func encoded(v any) json.RawMessage { data, _ := json.Marshal(v); return data }
