@@ -21,7 +21,7 @@ import (
 
 // Limits of what a browser loads first, and of all that is embedded, in bytes as they are sent.
 const (
-	maxFirst = 160 << 10
+	maxFirst = 150 << 10
 	maxChunk = 150 << 10
 	maxAll   = 600 << 10
 )
