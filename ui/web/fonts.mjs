@@ -52,13 +52,15 @@ async function make(file, name, options, rename = (font) => font) {
   console.log(`${font.length} bytes of ${name}`);
 }
 
+// Without calt: it draws -> as an arrow, and what programs wrote is shown as they wrote it.
 await make("@fontsource-variable/inter/files/inter-latin-wght-normal.woff2", "inter", {
   variationAxes: { wght: { min: 400, max: 600, default: 400 } },
-  keepFeatures: ["calt", "ccmp", "kern", "locl", "tnum"],
+  noHinting: true,
+  keepFeatures: ["ccmp", "kern", "locl", "tnum"],
 });
 await make(
   "@fontsource/ibm-plex-mono/files/ibm-plex-mono-latin-400-normal.woff2",
   "mono",
-  { keepFeatures: ["ccmp", "locl", "mark"] },
+  { keepFeatures: ["ccmp", "locl", "mark"], noHinting: true },
   (font) => renamed(renamed(font, "IBM Plex Mono", "PosthouseMono"), "IBMPlexMono", "PosthouseMo"),
 );
