@@ -28,6 +28,7 @@ const screens = [
   { name: "programs", path: "/programs", ready: "main li a" },
   { name: "program", path: "/programs/research", ready: "[aria-label='where its threads are'] li" },
   { name: "program-text", path: "/programs/refund", ready: "main form" },
+  { name: "palette", path: "/threads", ready: "[role=row] a", act: search },
   { name: "threads-none", path: "/threads?q=nosuchthread&program=refund", ready: "main h2" },
   { name: "workers", path: "/workers", ready: "[aria-label=workers] td" },
   { name: "tasks", path: "/workers?show=tasks", ready: "[aria-label='open tasks'] td" },
@@ -42,6 +43,13 @@ async function choose(page) {
   await page.locator("[role=cell] input").first().check();
   await page.getByRole("button", { name: "Release" }).click();
   await page.getByRole("button", { name: "Release 1 thread" }).waitFor();
+}
+
+/** search opens the palette, and types. */
+async function search(page) {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("re");
+  await page.getByRole("option", { name: /^refund-8905/ }).waitFor();
 }
 
 for (const width of [360, 390, 1280, 2560]) {

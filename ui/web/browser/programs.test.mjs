@@ -22,7 +22,7 @@ test("a run is started with the input of an earlier one, another amount, a name 
   await amount.fill("12.3x");
   assert.ok(await form.getByRole("button", { name: "Start" }).isDisabled(), "12.3x is taken as a number");
   await amount.fill("12.30");
-  await form.getByText("Name and labels").click();
+  await form.getByText("Name, time and labels").click();
   await form.getByRole("textbox", { name: "Thread" }).fill("invoice-a/b");
   await form.getByRole("button", { name: "Add a label" }).click();
   await form.getByRole("textbox", { name: "label", exact: true }).fill("team");

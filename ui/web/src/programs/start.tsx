@@ -15,7 +15,7 @@ import { named } from "../parts/id";
 import { Menu } from "../parts/menu";
 import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
-import { Ago } from "../parts/time";
+import { Ago, exact } from "../parts/time";
 import { Inline } from "../parts/value";
 import { compact, onRecord } from "../text/json";
 import { threadPath } from "../thread/address";
@@ -33,6 +33,7 @@ export function Start({ program, may }: { program: Program; may: boolean }) {
   const edit = useEdit(schema ?? { kind: "object", members: [] });
   const [id, setId] = useState("");
   const [labels, setLabels] = useState<Label[]>([]);
+  const [when, setWhen] = useState("");
   const [state, setState] = useState<{ busy: boolean; error?: unknown; run?: Run }>({ busy: false });
   // One key a run: a request whose answer was lost is sent again without beginning two.
   const [key, setKey] = useState<string>(() => crypto.randomUUID());
@@ -63,6 +64,7 @@ export function Start({ program, may }: { program: Program; may: boolean }) {
           body: {
             ...(input ? { input: compact(input) } : {}),
             ...(id.trim() ? { id: id.trim() } : {}),
+            ...(when ? { startAt: new Date(when).toISOString() } : {}),
             ...(Object.keys(some).length > 0 ? { labels: some } : {}),
           },
         }),
@@ -70,6 +72,7 @@ export function Start({ program, may }: { program: Program; may: boolean }) {
       setState({ busy: false, run });
       setKey(crypto.randomUUID());
       setId("");
+      setWhen("");
       void queries.invalidateQueries({ predicate: (q) => q.queryKey[0] !== "program" && q.queryKey[0] !== "me" });
     } catch (error) {
       setState({ busy: false, error });
@@ -102,7 +105,7 @@ export function Start({ program, may }: { program: Program; may: boolean }) {
           <SchemaForm edit={edit} schema={schema} />
         </Named>
         <details className={css.more}>
-          <summary>Name and labels</summary>
+          <summary>Name, time and labels</summary>
           <label className={css.field}>
             <span>Thread</span>
             <input
@@ -113,6 +116,15 @@ export function Start({ program, may }: { program: Program; may: boolean }) {
               onChange={(e) => setId(e.target.value)}
             />
           </label>
+          <label className={css.field}>
+            <span>Start at</span>
+            <input type="datetime-local" step={1} value={when} onChange={(e) => setWhen(e.target.value)} />
+          </label>
+          {when && (
+            <p className={css.time}>
+              {exact(new Date(when).toISOString())}, in the zone of this browser unless it says UTC
+            </p>
+          )}
           <Labels labels={labels} set={setLabels} />
           <Hidden texts={[id, ...labels.flatMap((l) => [l.name, l.value])]} />
         </details>
@@ -143,7 +155,7 @@ const Begun = ({ run }: { run: Run }) => (
     <Link href={threadPath(run.thread)}>
       <Said>{named(run.thread)}</Said>
     </Link>
-    <span>is on record</span>
+    <span>{run.startAt ? `is on record, and starts ${exact(run.startAt)}` : "is on record"}</span>
   </p>
 );
 

@@ -2,7 +2,7 @@ import { Dialog } from "../parts/dialog";
 import css from "./help.module.css";
 
 const keys: [string, string, string][] = [
-  ["Everywhere", "Ctrl K", "go to an id or a screen"],
+  ["Everywhere", "Ctrl K", "go to a thread, a program, an id or a command"],
   ["Everywhere", "?", "this list"],
   ["Inbox", "j  k", "the next question, the one before"],
   ["Inbox", "Enter", "open the question on a page of its own"],

@@ -15,7 +15,7 @@ import css from "./shell.module.css";
 type Me = Schemas["MeBody"];
 
 const HelpDialog = later(async () => (await import("./help")).HelpDialog);
-const Palette = later(async () => (await import("./palette")).Palette);
+const Palette = later(async () => (await import("../palette/dialog")).PaletteDialog);
 
 /** Shell is what stands around every screen: navigation, warnings, the palette and the list of keys. */
 export function Shell({ me, out, children }: { me: Me; out: boolean; children: ReactNode }) {

@@ -7,6 +7,7 @@ import { Button } from "../parts/button";
 import { Empty, Failure, Skeleton } from "../parts/notice";
 import { useWide } from "../parts/wide";
 import { Bar } from "../shell/bar";
+import { useCommands } from "../shell/commands";
 import { useKeys } from "../shell/keys";
 import { threadPath } from "../thread/address";
 import { columns, usual } from "./columns";
@@ -91,6 +92,12 @@ function List({ filter, wide, setWhole }: ListProps) {
     Enter: at === undefined || onControl() ? undefined : () => go(threadPath(at)),
     Escape: selected.size > 0 ? () => setSelected(new Set()) : undefined,
   });
+  useCommands([
+    ...(isNarrow(filter) ? [{ name: "Threads: clear the filter", run: () => go("/threads") }] : []),
+    ...(operates && rows.length > 0
+      ? [{ name: "Threads: choose all that are shown", run: () => setSelected(new Set(rows.map((r) => r.thread))) }]
+      : []),
+  ]);
   const all = rows.length > 0 && rows.every((r) => selected.has(r.thread));
   const mayPick = operates && (wide || picking);
   return (
