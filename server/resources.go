@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/internal/letters"
 	"github.com/posthouse/posthouse/server/internal/limit"
+	"github.com/posthouse/posthouse/server/internal/lookup"
 	"github.com/posthouse/posthouse/server/internal/operate"
 	"github.com/posthouse/posthouse/server/internal/outline"
 	"github.com/posthouse/posthouse/server/internal/page"
@@ -79,8 +80,8 @@ func (s *Server) newResources(o *Options) []resource {
 		proof.New(l, o.PublicKeys, s.life, o.Now),
 		// /api/audit
 		audit.New(l, s.life, o.Now),
-		// /api/threads/{id}/outline
-		outline.New(l),
+		// /api/threads/{id}/outline; /api/find
+		outline.New(l), lookup.New(l),
 		// /api/threads/{id}/releases, /api/threads/{id}/copy; /api/threads/{id}/hold
 		&releases{ledger: l}, &holds{ledger: l},
 		// /api/threads/{id}/signals, /api/threads/{id}/cancel

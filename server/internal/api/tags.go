@@ -26,7 +26,7 @@ var tags = []tag{
 // tagNames say which group a path belongs to that does not have its name.
 var tagNames = map[string]string{
 	"run": "agents", "agent": "agents", "atmosphere": "agents", "worker": "workers", "session": "sessions", "standalone": "tasks", "dead-letters": "tasks",
-	"diff": "checkpoints", "coordinations": "threads", "retain": "store", "encryption": "store", "me": "server", "bulk": "threads", "channels": "webhooks",
+	"diff": "checkpoints", "find": "threads", "coordinations": "threads", "retain": "store", "encryption": "store", "me": "server", "bulk": "threads", "channels": "webhooks",
 	"verifications": "proof", "keys": "proof", "witness": "proof", "queues": "tasks", "tokens": "server",
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/base/shortid"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -58,8 +59,8 @@ func (e *Env) FindThread(ctx context.Context, c *client.Client, part string) (st
 // OneThread returns the one of some threads that part of an id stands for: part itself where no thread
 // has it. It is for commands that ask no server.
 func OneThread(part string, threads iter.Seq2[string, error]) (string, error) {
-	short, ok := readShort(part)
-	if !ok || wholeID.MatchString(part) {
+	short, ok := shortid.Read(part)
+	if !ok || shortid.IsWhole(part) {
 		return part, nil
 	}
 	f := finder{}
@@ -69,7 +70,7 @@ func OneThread(part string, threads iter.Seq2[string, error]) (string, error) {
 			return "", err
 		case name == part:
 			return part, nil
-		case short.matches(name):
+		case short.Matches(name):
 			f.addName("thread", name, "")
 		}
 	}
@@ -104,11 +105,11 @@ func (f *finder) args(ctx context.Context, words, args []string) ([]string, erro
 // nothing is found, for the server to say so.
 func (f *finder) find(ctx context.Context, kinds []string, arg string) (string, error) {
 	ofThread := slices.Contains(kinds, "thread")
-	short, isShort := readShort(arg)
+	short, isShort := shortid.Read(arg)
 	switch {
-	case wholeID.MatchString(arg), strings.HasPrefix(arg, "apr_"), ofThread && endsInID.MatchString(arg):
+	case shortid.IsWhole(arg), strings.HasPrefix(arg, "apr_"), ofThread && shortid.EndsInID(arg):
 		return arg, nil
-	case ofThread && !f.guess && !short.elided && !strings.Contains(arg, "#"):
+	case ofThread && !f.guess && !short.Elided && !strings.Contains(arg, "#"):
 		return arg, nil
 	}
 	f.found = nil
@@ -206,16 +207,16 @@ func (f *finder) byEntry(ctx context.Context, kinds []string, arg string) error 
 }
 
 // byPart adds the ids that have a part.
-func (f *finder) byPart(ctx context.Context, kinds []string, part shortID) error {
+func (f *finder) byPart(ctx context.Context, kinds []string, part shortid.Part) error {
 	for _, kind := range kinds {
 		var err error
 		switch kind {
 		case "thread":
-			err = f.threads(ctx, part.matches)
+			err = f.threads(ctx, part.Matches)
 		case "task":
-			err = f.tasks(ctx, nil, part.matches)
+			err = f.tasks(ctx, nil, part.Matches)
 		case "gate":
-			err = f.gates(ctx, nil, part.matches)
+			err = f.gates(ctx, nil, part.Matches)
 		}
 		if err != nil {
 			return err
@@ -224,7 +225,7 @@ func (f *finder) byPart(ctx context.Context, kinds []string, part shortID) error
 	if len(kinds) == 1 && kinds[0] == "thread" {
 		return nil
 	}
-	return f.checkpoints(ctx, kinds, part.matches)
+	return f.checkpoints(ctx, kinds, part.Matches)
 }
 
 func (f *finder) threads(ctx context.Context, want func(string) bool) error {
