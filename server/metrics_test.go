@@ -58,7 +58,7 @@ func TestMetrics(t *testing.T) {
 		`posthouse_gates_opened_total{question="q\"\\7"} 1`, `posthouse_runs_started_total{program="program 3"} 1`, `posthouse_runs_started_total{program="other"} 50`,
 		`posthouse_steps_total{effect="external"} 150`, `posthouse_store_append_seconds_count 150`, `posthouse_effects_unknown_total 0`,
 		`posthouse_http_requests_total{route="/api/gates",method="GET",status="2xx"} 1`, `posthouse_http_requests_total{route="other",method="other",status="4xx"} 1`,
-		`posthouse_leases_held 0`, `posthouse_streams 0`, `posthouse_workers 0`, `posthouse_census_success 1`,
+		`posthouse_leases_held 0`, `posthouse_leases_taken_over_total 0`, `posthouse_leases_lost_total 0`, `posthouse_streams 0`, `posthouse_workers 0`, `posthouse_census_success 1`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("the metrics lack %s", line)

@@ -32,6 +32,7 @@ type Core struct {
 	transactions sync.Pool // of *Tx
 
 	heartbeat heartbeat
+	leases    leaseCounts
 	lines     waitQueues
 	Cap       capCounter
 }
@@ -62,13 +63,6 @@ func (c *Core) Now() time.Time { return c.Config.Now() }
 
 // NewID returns a new UUIDv7; ids of one Ledger ascend strictly.
 func (c *Core) NewID() posthouse.ID { return c.IDs.New(c.Config.Now()) }
-
-// Held returns how many threads runs of this process have.
-func (c *Core) Held() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.held.Len()
-}
 
 // Close makes later commits fail with [posthouse.ErrClosed].
 func (c *Core) Close() error {

@@ -28,6 +28,26 @@ type Claim struct {
 	was  uint64        // the newest fence at the claim
 	sure atomic.Uint64 // how often the leases may have lapsed before this claim was sure
 	seen uint64        // the same, as its record was made
+
+	over bool        // its record takes the thread from another owner, who did not give it back
+	lost atomic.Bool // another owner overtook it
+}
+
+// leaseCounts count what became of the leases of a process, from its start.
+type leaseCounts struct{ taken, lost atomic.Uint64 }
+
+// A Leases says what became of the leases of a process.
+type Leases struct {
+	Held  int    // threads that runs of this process have
+	Taken uint64 // leases that were taken from an owner who did not give them back
+	Lost  uint64 // leases that another owner took, as far as this process has noticed
+}
+
+// Leases returns what became of the leases of this process.
+func (c *Core) Leases() Leases {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Leases{c.held.Len(), c.leases.taken.Load(), c.leases.lost.Load()}
 }
 
 // Found returns the thread's summary at the claim, or nil if there was no such thread.
@@ -146,6 +166,9 @@ func (c *Core) busyElsewhere(thread string, lease *posthouse.Lease) *posthouse.E
 
 // fenced returns the error of a claim if a newer one is on record.
 func (c *Claim) fenced(have posthouse.Lease, tail posthouse.Position) error {
+	if have.Owner != c.core.Config.Owner && c.lost.CompareAndSwap(false, true) {
+		c.core.leases.lost.Add(1)
+	}
 	return &posthouse.Error{
 		Code: posthouse.CodeFenced, Lease: &have, Tail: &tail,
 		Message: "the claim on thread " + c.Thread + " was overtaken by " + cmp.Or(have.Owner, "its release"),
@@ -261,6 +284,7 @@ func (tx *Tx) CheckLease(c *Claim) error {
 	}
 	c.Fence = have.Fence + 1
 	c.seen, _ = tx.Core.heartbeat.lapsed(tx.Core)
+	c.over = have.Held && have.Owner != tx.Core.Config.Owner
 	tx.Claim = c
 	tx.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: tx.Core.Config.Owner, Fence: c.Fence, Run: c.Run}}, nil)
 	return nil

@@ -230,6 +230,10 @@ func (tx *Tx) Apply(t *Thread) {
 	}
 	if tx.Claim != nil {
 		tx.Claim.Recorded = true
+		if tx.Claim.over {
+			tx.Claim.over = false
+			tx.Core.leases.taken.Add(1)
+		}
 		tx.Claim.sure.Store(tx.Claim.seen)
 	}
 }

@@ -86,6 +86,9 @@ func ledgerTakeover(t *desk.T) {
 	}
 	_, err = old.Commit(t.Ctx, &ledger.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
 	old.WantErr(err, posthouse.ErrFenced)
+	if was, is := old.Core().Leases(), fresh.Core().Leases(); was.Lost != 1 || was.Taken != 0 || is.Taken != 1 || is.Lost != 0 || is.Held != 1 {
+		t.Errorf("the old owner counts %+v, the new one %+v; want one lost and one taken over", was, is)
+	}
 	_, err = fresh.Commit(t.Ctx, running(c2, posthouse.StatusDone))
 	t.OK(err)
 }

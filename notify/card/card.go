@@ -20,7 +20,7 @@ type Card struct {
 	Text    string  // what else the question says; may have several lines
 	Fields  []Field // what a decision is about
 	Facts   []Field // what else people want to know: who asks, until when
-	News    string  // of an event after the question: to whom it moved
+	News    string  // of an event after the question: to whom it moved, that it still waits
 	Outcome string  // of a decision: what, by whom and when
 	Link    string  // to the page; "" without one
 	Whole   bool    // the card shows all that a decision of its gate counts for
@@ -108,6 +108,11 @@ func (c *Card) after(e *notify.Event) {
 		}
 		if a.Reason != "" {
 			c.News += ": " + line(clip(a.Reason, 500))
+		}
+	case d.Reminder != nil:
+		c.News = "This question still waits"
+		if !d.Gate.CreatedAt.IsZero() {
+			c.News += ", since " + Time(d.Gate.CreatedAt)
 		}
 	case e.Type == notify.EffectUnknown && d.Effect != nil:
 		c.News = "It is not known whether the effect " + line(d.Effect.Name) + " happened"

@@ -66,6 +66,18 @@ func TestCutsAreSeen(t *testing.T) {
 	}
 }
 
+// TestReminder: a reminder says that the question still waits, and since when.
+func TestReminder(t *testing.T) {
+	e := &notify.Event{Type: notify.GateReminded, Data: notify.Data{Gate: &notify.Gate{Name: "refund"}, Reminder: &notify.Reminder{To: []string{"alice"}}}}
+	if c := card.Of(e, nil); c.News != "This question still waits" || c.Title != "Question refund" {
+		t.Errorf("it reads %+v", c)
+	}
+	e.Data.Gate.CreatedAt = time.Date(2026, 11, 26, 9, 5, 0, 0, time.FixedZone("", 3600))
+	if c := card.Of(e, nil); c.News != "This question still waits, since 2026-11-26 08:05 UTC" {
+		t.Errorf("it reads %q", c.News)
+	}
+}
+
 func TestValues(t *testing.T) {
 	for in, want := range map[string]string{
 		`250.50`: "250.50", `"250.50"`: `"250.50"`, `"eve"`: "eve", `""`: `""`, `" x"`: `" x"`, `"true"`: `"true"`, `null`: "null",

@@ -68,7 +68,10 @@ func (m *Metrics) get(w http.ResponseWriter, r *api.Request) error {
 	t.Gauge("process_start_time_seconds", "When the server started, in Unix time.", unix(m.started))
 	m.writeOpen(r.Context(), &t)
 	t.Append(m.Counts.Text())
-	t.Gauge("posthouse_leases_held", "Threads that this process runs.", float64(m.Ledger.Core().Held()))
+	leases := m.Ledger.Core().Leases()
+	t.Gauge("posthouse_leases_held", "Threads that this process runs.", float64(leases.Held))
+	t.Counter("posthouse_leases_taken_over_total", "Leases that were taken from a process that was gone.", leases.Taken)
+	t.Counter("posthouse_leases_lost_total", "Leases that another process took from this one.", leases.Lost)
 	t.Gauge("posthouse_streams", "Event streams, WebSockets and waiting claims of workers that are open.", float64(m.Streams.Held()))
 	if m.Tasks != nil {
 		writeTasks(&t, m.Tasks.Gauges())
