@@ -38,29 +38,16 @@ type Desk struct {
 	App    *graph.App[Payment]
 }
 
-// OpenDesk opens a desk over a store. Its Path holds the token that command lines use.
-func OpenDesk(t TB, store posthouse.Store) *Desk {
-	t.Helper()
-	ok := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	l, err := ledger.Open(store, &ledger.Options{Validate: gate.Validator()})
-	ok(err)
+// PayGraph returns the desk's graph. transfer acts on the world: it moves the money of an order that
+// somebody approved.
+func PayGraph(transfer func(order map[string]any) (string, error)) *graph.Graph[Payment] {
 	g := graph.New[Payment]("pay")
 	g.Node("propose", func(ctx context.Context, s *Payment) (err error) {
 		s.Grant, err = gate.Propose(ctx, gate.Question{Name: "pay", Text: "Pay this order?"}, map[string]any{"to": s.To, "amount": s.Amount})
 		return err
 	})
 	g.Node("transfer", func(ctx context.Context, s *Payment) (err error) {
-		s.Done, err = gate.Act(ctx, "transfer", s.Grant, func(_ context.Context, o map[string]any) (string, error) {
-			if o["to"] == "closed" {
-				return "", errors.New("bank: account 4711 is closed")
-			}
-			return "paid", nil
-		})
+		s.Done, err = gate.Act(ctx, "transfer", s.Grant, func(_ context.Context, o map[string]any) (string, error) { return transfer(o) })
 		return err
 	})
 	g.Node("receipt", func(context.Context, *Payment) error { return nil })
@@ -81,6 +68,26 @@ func OpenDesk(t TB, store posthouse.Store) *Desk {
 	g.Edge("transfer", "receipt")
 	g.Edge("abroad", "receipt")
 	g.Edge("receipt", graph.End)
+	return g
+}
+
+// OpenDesk opens a desk over a store. Its Path holds the token that command lines use.
+func OpenDesk(t TB, store posthouse.Store) *Desk {
+	t.Helper()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := ledger.Open(store, &ledger.Options{Validate: gate.Validator()})
+	ok(err)
+	g := PayGraph(func(o map[string]any) (string, error) {
+		if o["to"] == "closed" {
+			return "", errors.New("bank: account 4711 is closed")
+		}
+		return "paid", nil
+	})
 	app, err := g.Compile(l, &graph.CompileOptions{Description: "Pays what somebody approved", Questions: []runs.Question{{Name: "pay", Text: "Pay this order?", Payload: Order{}}}})
 	ok(err)
 	d := New(t)
