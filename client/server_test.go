@@ -5,12 +5,16 @@ import (
 	"errors"
 	"net/http/httptest"
 	"os"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/dispatch"
+	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -55,6 +59,12 @@ func serve() (alice, bob *client.Client, stop func() error, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	resize, err := flow.New("resize", func(ctx context.Context, width int) (string, error) {
+		return step.Remote[string](ctx, "resize", "resize", width)
+	}).Open(l, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	ts, err := tokens.Open(dir, nil)
 	if err != nil {
 		return nil, nil, nil, err
@@ -68,14 +78,19 @@ func serve() (alice, bob *client.Client, stop func() error, err error) {
 		return nil, nil, nil, err
 	}
 	var s *server.Server
-	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{app}, Emitted: func(e *runner.Emission) {
+	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{app, resize}, Emitted: func(e *runner.Emission) {
 		s.Chunk(task.Chunk{Thread: e.Thread, Step: e.Step, Text: e.Text})
 	}})
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	tasks, err := dispatch.New(l, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	s, err = server.New(server.Options{
-		Ledger: l, Tokens: ts, Runner: r, Programs: []server.Program{{Info: *app.Describe(), Starter: app}},
+		Ledger: l, Tokens: ts, Runner: r, Programs: []server.Program{{Info: *app.Describe(), Starter: app}, {Info: *resize.Describe(), Starter: resize}},
+		Tasks: tasks, Notifier: &endpoints{},
 		PublicKeys: func() (*sign.Ring, error) { return sign.NewRing(key.Public()) },
 	})
 	if err != nil {
@@ -102,3 +117,45 @@ func serve() (alice, bob *client.Client, stop func() error, err error) {
 		return errors.Join(err, l.Close(), os.RemoveAll(dir))
 	}, nil
 }
+
+// endpoints are one webhook that fails its tests, and remembers what it is asked for.
+type endpoints struct {
+	server.Notifier
+	since time.Time
+}
+
+// List implements [server.Notifier].
+func (e *endpoints) List(context.Context) ([]notify.Status, error) {
+	s := notify.Status{
+		Name: "ops", Kind: "webhook", Address: "https://ops.example/", Events: []notify.Type{notify.GateOpened}, State: notify.StateRetrying,
+		Pending: 2, Error: &notify.ErrorStatus{Message: "500", Failures: 3},
+	}
+	if !e.since.IsZero() {
+		s.Replay = &notify.ReplayStatus{From: e.since, By: "alice"}
+	}
+	return []notify.Status{s}, nil
+}
+
+// Test implements [server.Notifier].
+func (e *endpoints) Test(_ context.Context, name string) (*notify.Tested, error) {
+	return &notify.Tested{Message: "msg-1", Status: 500, Error: "it answers 500", Millis: 7}, e.known(name)
+}
+
+// Replay implements [server.Notifier].
+func (e *endpoints) Replay(_ context.Context, name string, since time.Time, _ string) error {
+	e.since = since
+	return e.known(name)
+}
+
+// Resume implements [server.Notifier].
+func (e *endpoints) Resume(_ context.Context, name string) error { return e.known(name) }
+
+func (e *endpoints) known(name string) error {
+	if name != "ops" {
+		return posthouse.NotFound("webhook", name)
+	}
+	return nil
+}
+
+// Metrics implements [server.Notifier].
+func (e *endpoints) Metrics() []byte { return nil }

@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -29,8 +28,7 @@ that has the webhook sends them beside what happens now, and goes on after a res
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "since", Message: "is missing", Hint: "as in --since 2h, or --since 2026-11-26T09:00:00Z"}
 			}
 			from := since.before(time.Now())
-			body := map[string]any{"since": from}
-			if err := c.Do(ctx, http.MethodPost, path(args[0], "replay"), nil, body, nil); err != nil {
+			if err := c.Operations().ReplayWebhook(ctx, args[0], from); err != nil {
 				return err
 			}
 			return e.Answer(map[string]any{"webhook": args[0], "since": from}, func() {

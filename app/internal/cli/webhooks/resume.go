@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +14,7 @@ func resume(e *env.Env) *cobra.Command {
 		Use: "resume WEBHOOK", Short: "Have a webhook go on that its receiver stopped, and try at once what waits",
 		Example: `  posthouse webhook resume ops`,
 		RunE: e.AsWritten(func(ctx context.Context, c *client.Client, args []string) error {
-			if err := c.Do(ctx, http.MethodPost, path(args[0], "resume"), nil, nil, nil); err != nil {
+			if err := c.Operations().ResumeWebhook(ctx, args[0]); err != nil {
 				return err
 			}
 			return e.Answer(map[string]any{"webhook": args[0], "resumed": true}, func() { e.Line("%s goes on", args[0]) })

@@ -2,14 +2,12 @@ package webhooks
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/notify"
 )
 
 func test(e *env.Env) *cobra.Command {
@@ -17,8 +15,8 @@ func test(e *env.Env) *cobra.Command {
 		Use: "test WEBHOOK", Short: "Send a webhook a test event, once and at once",
 		Example: `  posthouse webhook test ops`,
 		RunE: e.AsWritten(func(ctx context.Context, c *client.Client, args []string) error {
-			t := new(notify.Tested)
-			if err := c.Do(ctx, http.MethodPost, path(args[0], "test"), nil, nil, t); err != nil {
+			t, err := c.Operations().TestWebhook(ctx, args[0])
+			if err != nil {
 				return err
 			}
 			if !t.Delivered {
