@@ -40,17 +40,16 @@ const (
 // A ProgramInfo describes a program. Its schemas are JSON Schema, draft 2020-12. They are made
 // from Go types, with the doc tags of fields as descriptions.
 type ProgramInfo struct {
-	Name        string `json:"name" doc:"what threads name as their program"`
-	Kind        string `json:"kind" doc:"graph, flow, coordinator, subgraph (called by graphs, in threads of its own) or other"`
-	Version     string `json:"version,omitempty" doc:"the fingerprint of a graph's shape, which its checkpoints name; absent where a program has no versions"`
-	Description string `json:"description,omitempty" doc:"for people: what the program does"`
-	Starts      bool   `json:"starts" doc:"whether runs of it are begun with JSON, by POST /api/programs/{program}/runs"`
-
-	Input json.RawMessage `json:"input,omitempty" doc:"JSON Schema of what begins a run; absent where the program takes no JSON"`
-	State json.RawMessage `json:"state,omitempty" doc:"JSON Schema of the parts of a state; absent where only the program knows them"`
-
-	Picture   string            `json:"picture,omitempty" doc:"a graph as the text of a Mermaid flowchart"`
-	Questions []ProgramQuestion `json:"questions,omitempty" doc:"that the program says it asks, and in a program that is shown alone those that it has asked so far"`
+	Name        string            `json:"name" doc:"what threads name as their program"`
+	Kind        string            `json:"kind" doc:"graph, flow, coordinator, subgraph (called by graphs, in threads of its own) or other"`
+	Version     string            `json:"version,omitempty" doc:"the fingerprint of a graph's shape, which its checkpoints name; absent where a program has no versions"`
+	Description string            `json:"description,omitempty" doc:"for people: what the program does"`
+	Starts      bool              `json:"starts" doc:"whether runs of it are begun with JSON, by POST /api/programs/{program}/runs"`
+	Input       json.RawMessage   `json:"input,omitempty" doc:"JSON Schema of what begins a run; absent where the program takes no JSON"`
+	State       json.RawMessage   `json:"state,omitempty" doc:"JSON Schema of the parts of a state; absent where only the program knows them"`
+	Picture     string            `json:"picture,omitempty" doc:"a graph as the text of a Mermaid flowchart"`
+	Graph       json.RawMessage   `json:"graph,omitempty" doc:"a graph to draw: nodes with id (as checkpoints name them; of begins and ends >start and >end), name and kind, and edges with from, to, and a kind where the program decides"`
+	Questions   []ProgramQuestion `json:"questions,omitempty" doc:"that the program says it asks, and in a program that is shown alone those that it has asked so far"`
 }
 
 // A ProgramQuestion is a question that a program says it asks, or has asked.

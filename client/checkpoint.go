@@ -18,10 +18,11 @@ type Checkpoint struct {
 	Metadata map[string]string  `json:"metadata,omitzero"`
 	Steps    []*posthouse.Event `json:"steps,omitempty"` // on [Client.Checkpoint] only
 
-	Decision *posthouse.Decision `json:"decision,omitempty"` // on the answer to a decision: what led to it
-	Branched *Outcome            `json:"head,omitempty"`     // on answers that waited: where its branch is by now
-	Plan     Document            `json:"plan,omitempty"`     // on [Client.Fork] with DryRun: what a fork would do, as JSON
-	Problem  Document            `json:"problem,omitempty"`  // in lists: why its state cannot be read, as JSON
+	Decision *posthouse.Decision `json:"decision,omitempty"`    // on the answer to a decision: what led to it
+	Branched *Outcome            `json:"head,omitempty"`        // on answers that waited: where its branch is by now
+	Plan     Document            `json:"plan,omitempty"`        // on [Client.Fork] with DryRun: what a fork would do, as JSON
+	Problem  Document            `json:"problem,omitempty"`     // in lists: why its state cannot be read, as JSON
+	Trace    string              `json:"traceparent,omitempty"` // the trace context that its run belongs to, as the W3C header has it; with the state only
 }
 
 // A PartSize names a part of a state.

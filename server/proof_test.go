@@ -155,3 +155,40 @@ func TestKeysWitnessAndExportProveTheStore(t *testing.T) {
 		h.send(ask{method: "GET", path: path, as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	}
 }
+
+// TestEntryIsShownAsStored computes an entry's hash from what the route gives, and checks the signature.
+func TestEntryIsShownAsStored(t *testing.T) {
+	h, ring := signed(t, nil)
+	h.saved("t1", `"a"`)
+	h.saved("t1", `"b"`)
+	h.post("/api/threads/t1/releases", "{}").want(http.StatusOK)
+	var e proof.Entry
+	h.get("/api/threads/t1/entries/1").want(http.StatusOK).into(&e)
+	stored := posthouse.Entry{Thread: e.Thread, Generation: e.Generation, Seq: e.Seq, Prev: e.Prev, Header: e.Header, Hash: e.Hash, Sig: e.Signature}
+	for _, r := range e.Records {
+		stored.Bodies = append(stored.Bodies, r.Body)
+	}
+	must.Do(t, stored.Check())
+	if e.At == nil || e.Size <= len(e.Header) || len(e.Next) == 0 {
+		t.Fatalf("the entry is shown as %+v", e)
+	}
+	signed := e.Next[len(e.Next)-1]
+	if len(signed.Signature) == 0 {
+		t.Fatalf("what follows it is %+v", e.Next)
+	}
+	id := string(signed.Signature[1 : 1+signed.Signature[0]])
+	key, ok := ring.Key(id)
+	message := append([]byte("\x15posthouse/signature/1\x20"), signed.Hash[:]...)
+	if !ok || !key.Verify(message, signed.Signature[1+len(id):]) {
+		t.Errorf("the signature by %q does not verify", id)
+	}
+	var second proof.Entry
+	h.get("/api/threads/t1/entries/2").want(http.StatusOK).into(&second)
+	if link := stored.Link(); second.Prev != link {
+		t.Errorf("the second continues %s, and the first is %s", second.Prev, link)
+	}
+	h.get("/api/threads/t1/entries/9").refused(posthouse.CodeNotFound)
+	h.get("/api/threads/other/entries/1").refused(posthouse.CodeNotFound)
+	h.get("/api/threads/t1/entries/0").refused(posthouse.CodeInvalid)
+	h.get("/api/threads/t1/entries/x").refused(posthouse.CodeInvalid)
+}

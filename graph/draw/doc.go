@@ -1,4 +1,4 @@
-// Package draw writes graphs down as text for Mermaid and Graphviz.
+// Package draw writes graphs down as text for Mermaid and Graphviz, and as data for pages.
 //
 // It draws what package graph exports of a graph: its outline ([graph.App.Shape])
 // and, if wanted, how far a thread is in it ([graph.App.Progress]). Routes, maps and

@@ -54,6 +54,8 @@ type box struct {
 	id    int
 	kind  boxKind
 	name  string
+	path  string // as checkpoints name it; no node's of begins and ends
+	shape string // the kind of node
 	note  string // a second line
 	round bool   // it decides where it leads
 	mark  graph.Mark
@@ -74,13 +76,14 @@ func newDrawing(s *graph.Shape, path string, p graph.Progress, n *int) *drawing 
 		d.boxes = append(d.boxes, b)
 		return b
 	}
-	d.start = add(&box{kind: boxStart, name: "start"})
+	d.start = add(&box{kind: boxStart, name: "start", path: path + ">start", shape: "start"})
 	by := map[string]*box{graph.Start: d.start}
 	for _, v := range s.Nodes {
-		b := add(&box{name: v.Name, round: v.Kind == "command", mark: p[path+posthouse.EscapeName(v.Name)]})
+		at := path + posthouse.EscapeName(v.Name)
+		b := add(&box{name: v.Name, path: at, shape: v.Kind, round: v.Kind == "command", mark: p[at]})
 		switch {
 		case v.Sub != nil:
-			b.sub = newDrawing(v.Sub, path+posthouse.EscapeName(v.Name)+"/", p, n)
+			b.sub = newDrawing(v.Sub, at+"/", p, n)
 		case v.Kind == "task":
 			b.note = "task"
 		case v.Kind == "remote":
@@ -90,12 +93,12 @@ func newDrawing(s *graph.Shape, path string, p graph.Progress, n *int) *drawing 
 		}
 		by[v.Name] = b
 	}
-	d.end = add(&box{kind: boxEnd, name: "end"})
+	d.end = add(&box{kind: boxEnd, name: "end", path: path + ">end", shape: "end"})
 	by[graph.End] = d.end
 	for _, e := range s.Edges {
 		from, to := by[e.From], by[e.To]
 		if e.To == "" {
-			to = add(&box{kind: boxAnywhere, name: "anywhere"})
+			to = add(&box{kind: boxAnywhere, name: "anywhere", path: path + posthouse.EscapeName(e.From) + ">anywhere", shape: "anywhere"})
 		}
 		if from == nil || to == nil {
 			continue

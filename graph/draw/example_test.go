@@ -88,3 +88,24 @@ func ExampleDOT() {
 	//   n5 -> n6;
 	// }
 }
+
+// A node has the name that checkpoints have for it.
+func ExampleOutline() {
+	g := draw.Outline(outline)
+	for _, n := range g.Nodes {
+		fmt.Println(n.ID, n.Kind)
+	}
+	fmt.Println(g.Edges[1], g.Edges[4])
+	// Output:
+	// >start start
+	// triage command
+	// scan remote
+	// approve subgraph
+	// approve/>start start
+	// approve/ask node
+	// approve/>end end
+	// pay task
+	// >end end
+	// triage>anywhere anywhere
+	// {approve/ask approve/>end } {>start scan }
+}

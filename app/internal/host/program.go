@@ -1,6 +1,8 @@
 package host
 
 import (
+	"encoding/json"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/graph/draw"
@@ -23,6 +25,7 @@ func describe(p posthouse.Program) (d server.Program) {
 	}
 	if drawn, ok := p.(interface{ Shape() *graph.Shape }); ok {
 		d.Info.Picture = draw.Mermaid(drawn.Shape(), nil, nil)
+		d.Info.Graph, _ = json.Marshal(draw.Outline(drawn.Shape())) // texts alone always encode
 	}
 	d.Starter, _ = p.(posthouse.JSONStarter)
 	return d

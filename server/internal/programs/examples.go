@@ -12,5 +12,6 @@ var (
 		`"questions":[{"name":"refund","text":"Refund the order?"}]}]}`)
 	exampleProgram = json.RawMessage(`{"name":"refund","kind":"graph","version":"6f1d2c3b4a596877","starts":true,` +
 		`"input":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"Order":{"type":"string","description":"the order's number"}},"additionalProperties":false},` +
-		`"picture":"flowchart TD\n  n0([\"start\"])\n  n1[\"approve\"]\n  n2([\"end\"])\n  n0 --> n1\n  n1 --> n2\n"}`)
+		`"picture":"flowchart TD\n  n0([\"start\"])\n  n1[\"approve\"]\n  n2([\"end\"])\n  n0 --> n1\n  n1 --> n2\n",` +
+		`"graph":{"nodes":[{"id":">start","name":"start","kind":"start"},{"id":"approve","name":"approve","kind":"node"},{"id":">end","name":"end","kind":"end"}],"edges":[{"from":">start","to":"approve"},{"from":"approve","to":">end"}]}}`)
 )

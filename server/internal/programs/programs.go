@@ -67,7 +67,7 @@ func (ps *Programs) Routes() []*api.Route {
 		},
 		{
 			Method: http.MethodGet, Path: one, Role: tokens.Viewer, Summary: "Show a program", Handle: api.Show(ps.show),
-			Notes:   "With JSON Schemas of its input and its state, its picture, and its questions: those that it says it asks, and up to 100 others that it has asked so far (asked), as the newest gate of each has them. 404 lists the programs that there are.",
+			Notes:   "With JSON Schemas of its input and its state, its graph, also as a picture, and its questions: those that it says it asks, and up to 100 others that it has asked so far (asked), as the newest gate of each has them. 404 lists the programs that there are.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "how the program describes itself", Body: posthouse.ProgramInfo{}, Example: exampleProgram}},
 		},
 		{
@@ -96,7 +96,7 @@ func (ps *Programs) list(w http.ResponseWriter, r *api.Request) error {
 			page.Next = page.Items[limit-1].Name
 			break
 		}
-		p.Info.Input, p.Info.State, p.Info.Picture = nil, nil, ""
+		p.Info.Input, p.Info.State, p.Info.Picture, p.Info.Graph = nil, nil, "", nil
 		p.Info.Questions = slices.Clone(p.Info.Questions)
 		for i := range p.Info.Questions {
 			p.Info.Questions[i].Payload = nil

@@ -40,6 +40,7 @@ func (p *Proof) Routes() []*api.Route {
 	const path = "/api/verifications"
 	one := []api.Answer{{Status: http.StatusOK, Help: "the verification", Body: Verification{}}}
 	return []*api.Route{
+		p.entryRoute(),
 		{
 			Method: http.MethodPost, Path: path, Role: tokens.Operator, Summary: "Verify the store", Handle: api.Take(p.begin), Body: verifyBody{},
 			Notes:   "Walks every thread, or one: hashes, chains, signatures, and whether summaries and index agree with the log. It is a job: ask for its progress and its report by its id. One runs at a time; 423 names it.",

@@ -45,6 +45,7 @@ const plain = new Set([
   "/api/threads/{id}",
   "/api/threads/{id}/cancel",
   "/api/threads/{id}/copy",
+  "/api/threads/{id}/entries/{seq}",
   "/api/threads/{id}/hold",
   "/api/threads/{id}/outline",
   "/api/tokens",

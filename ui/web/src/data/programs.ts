@@ -9,6 +9,7 @@ export type Program = Schemas["ProgramInfo"];
 export const useProgram = (name: string) =>
   useQuery({
     queryKey: ["program", name],
+    enabled: name !== "",
     staleTime: 60_000,
     queryFn: ({ signal }) => get(api.GET("/api/programs/{program}", { signal, params: inProgram(name) })),
   });

@@ -13,6 +13,7 @@ import { Hidden, Said } from "../parts/said";
 import { Ago, left, useNow } from "../parts/time";
 import { Value } from "../parts/value";
 import { onRecord, pretty, texts, type Node } from "../text/json";
+import { threadPath } from "../thread/address";
 import { Actions } from "./actions";
 import { Approved, Changes } from "./content";
 import { useOutcome } from "./decide";
@@ -81,9 +82,9 @@ function Place({ gate, settled }: { gate: Gate; settled: boolean }) {
         <span>the caller's connection; closing it is a no</span>
       ) : (
         <>
-          <span className={css.thread}>
+          <Link href={threadPath(gate.thread, { at: gate.checkpoint, branch: gate.branch })} className={css.thread}>
             <Said>{named(gate.thread)}</Said>
-          </span>
+          </Link>
           <ChevronRight size={12} aria-hidden />
           <Link href={`/gates/${encodeURIComponent(gate.id)}`}>
             <Said>{gate.branch}</Said> #{gate.seq}

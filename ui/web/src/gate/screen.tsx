@@ -18,6 +18,7 @@ import { GateDetail } from "./detail";
 import { Life } from "./life";
 import { Newer } from "./neighbours";
 import { DecidedBy, RunFailed, stateOf } from "./settled";
+import { Verified } from "./verified";
 import css from "./screen.module.css";
 
 /** GateScreen is one question with its life: who was asked, who decided, and what ran under it. */
@@ -50,6 +51,13 @@ export function GateScreen({ id }: { id: string }) {
               go={(next) => go(`/gates/${encodeURIComponent(next)}`)}
             >
               <Newer gate={gate.data} />
+              {gate.data.decision && (
+                <Card title="Proof of the decision" label="proof">
+                  <div className={css.body}>
+                    <Verified thread={gate.data.thread} decision={gate.data.decision} />
+                  </div>
+                </Card>
+              )}
               {gate.data.decision && <RunFailed gate={gate.data} />}
               {grant.data && <Receipts gate={gate.data} grant={grant.data} />}
             </GateDetail>

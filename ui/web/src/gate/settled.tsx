@@ -5,6 +5,7 @@ import { Card } from "../parts/card";
 import { Said } from "../parts/said";
 import { At } from "../parts/time";
 import { done, useOutcome } from "./decide";
+import { Verified } from "./verified";
 import css from "./settled.module.css";
 
 /** stateOf is the one word for what became of a question. */
@@ -74,6 +75,7 @@ export function Settled({ gate }: { gate: Gate }) {
             )}
           </p>
         )}
+        {decision && <Verified thread={gate.thread} decision={decision} />}
         {!mine && decision && <RunFailed gate={gate} />}
         {mine && (
           <p className={mine.state === "failed" || mine.state === "unknown" ? css.bad : undefined}>

@@ -1,3 +1,4 @@
+import { Draft } from "../fork/draft";
 import { headOf, useStory, type Thread } from "../data/checkpoints";
 import { Failure, Skeleton } from "../parts/notice";
 import { Key } from "../parts/key";
@@ -5,7 +6,10 @@ import { Panes } from "../parts/tabs";
 import { LongLists } from "../parts/value";
 import type { Tab, Where } from "../thread/address";
 import { Change } from "./change";
+import { Compare } from "./compare";
+import { EntryTab } from "./entry";
 import { StateTab } from "./state";
+import { StepTab } from "./step";
 import css from "./inspector.module.css";
 
 type Props = { thread: Thread; where: Where; go: (to: Partial<Where>) => void };
@@ -32,6 +36,7 @@ const maxRows = 200;
 export function Inspector({ thread, where, go }: Props) {
   const at = where.at ?? headOf(thread, where.branch);
   const story = useStory(at);
+  if (where.draft && story.data) return <Draft key={at} at={story.data} go={go} />;
   return (
     <LongLists.Provider value={maxRows}>
       <section className={css.inspector} aria-label="checkpoint">
@@ -55,6 +60,12 @@ function Pane(props: PaneProps) {
   switch (props.where.tab) {
     case "state":
       return <StateTab {...props} />;
+    case "compare":
+      return <Compare {...props} />;
+    case "entry":
+      return <EntryTab {...props} />;
+    case "step":
+      return <StepTab {...props} />;
     default:
       return <Change {...props} />;
   }

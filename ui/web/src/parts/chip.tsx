@@ -52,12 +52,16 @@ const states: Record<string, { tone: Tone; icon: LucideIcon }> = {
   weak: { tone: "failed", icon: TriangleAlert },
 };
 
+/** lookOf returns the colour and the icon of a state. */
+export const lookOf = (state: string): { tone: Tone; icon: LucideIcon } =>
+  states[state] ?? { tone: "grey", icon: CircleDashed };
+
 /**
  * Chip says a state in a word. also says more of it, such as the time that is left; by names the
  * person who brought it about, in the place of the word.
  */
 export function Chip({ state, also, by }: { state: string; also?: string; by?: string }) {
-  const { tone, icon: Icon } = states[state] ?? { tone: "grey" as const, icon: CircleDashed };
+  const { tone, icon: Icon } = lookOf(state);
   return (
     <span className={`${css.chip} ${css[tone]}`}>
       <Icon size={12} strokeWidth={1.75} aria-hidden />

@@ -1,0 +1,67 @@
+// Where the nodes of a graph stand, by dagre: from above to below, subgraphs as boxes around theirs.
+
+import { Graph, layout } from "@dagrejs/dagre";
+
+export type OutlineNode = { id: string; name: string; kind: string };
+export type OutlineEdge = { from: string; to: string; kind?: string };
+export type Outline = { nodes: OutlineNode[]; edges: OutlineEdge[] };
+
+export type Placed = { node: OutlineNode; x: number; y: number; width: number; height: number };
+export type Way = {
+  id: string;
+  from: string;
+  to: string;
+  kind: string;
+  points: { x: number; y: number }[];
+};
+
+const widest = 220;
+
+/** sizeOf guesses the room that a node's name takes; longer ones are cut. */
+function sizeOf(n: OutlineNode): { width: number; height: number } {
+  if (n.kind === "start" || n.kind === "end" || n.kind === "anywhere") return { width: 20, height: 20 };
+  return { width: Math.min(widest, Math.max(96, 64 + Array.from(n.name).length * 7.2)), height: 36 };
+}
+
+/** place returns where nodes and ways are. Of a subgraph the width and height are those of its box. */
+export function place(graph: Outline): { nodes: Placed[]; ways: Way[]; width: number; height: number } {
+  const g = new Graph({ compound: true, multigraph: true });
+  g.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 30, marginx: 16, marginy: 16 });
+  for (const n of graph.nodes) g.setNode(n.id, n.kind === "subgraph" ? {} : sizeOf(n));
+  for (const n of graph.nodes) {
+    const inside = n.id.slice(0, Math.max(0, n.id.lastIndexOf("/")));
+    if (inside) g.setParent(n.id, inside);
+  }
+  graph.edges.forEach((e, i) => {
+    const room = e.kind ? { width: e.kind.length * 6 + 8, height: 16, labelpos: "c" } : {};
+    g.setEdge(e.from, e.to, { ...room }, String(i));
+  });
+  layout(g);
+  const nodes = graph.nodes.map((node) => {
+    const at = g.node(node.id) as { x: number; y: number; width: number; height: number };
+    return { node, x: at.x - at.width / 2, y: at.y - at.height / 2, width: at.width, height: at.height };
+  });
+  const ways = graph.edges.map((e, i) => ({
+    id: String(i),
+    from: e.from,
+    to: e.to,
+    kind: e.kind ?? "",
+    points: (g.edge({ v: e.from, w: e.to, name: String(i) }) as { points?: { x: number; y: number }[] }).points ?? [],
+  }));
+  const size = g.graph() as { width?: number; height?: number };
+  return { nodes, ways, width: size.width ?? 0, height: size.height ?? 0 };
+}
+
+/** pathOf draws a line through points, rounded between them. */
+export function pathOf(points: { x: number; y: number }[]): string {
+  const [first, ...rest] = points;
+  const last = rest.pop();
+  if (!first || !last) return "";
+  let path = `M${first.x},${first.y}`;
+  rest.forEach((p, i) => {
+    const next = rest[i + 1] ?? last;
+    const to = i === rest.length - 1 ? last : { x: (p.x + next.x) / 2, y: (p.y + next.y) / 2 };
+    path += `Q${p.x},${p.y} ${to.x},${to.y}`;
+  });
+  return rest.length === 0 ? `${path}L${last.x},${last.y}` : path;
+}
