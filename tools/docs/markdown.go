@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -32,8 +33,13 @@ func slugOf(heading string) string {
 	}, heading)
 }
 
+// A pair is what shows GitHub a picture in two themes. Here it is the light one, and every such
+// picture brings its dark one along.
+var pair = regexp.MustCompile(`<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="[^"]*-dark\.png">\s*<img alt="([^"]*)" src="([^"]*-light\.png)">\s*</picture>`)
+
 // parse reads a page's text, and collects its anchors.
 func (s *site) parse(p *page) {
+	p.source = pair.ReplaceAll(p.source, []byte("![$1]($2)"))
 	p.tree = newMarkdown().Parser().Parse(text.NewReader(p.source))
 	anchors := map[string]bool{}
 	s.anchors[p.File] = anchors
