@@ -10,8 +10,8 @@ const figures = JSON.parse(await readFile(list, "utf8"));
 
 // The colours of ui/web/src/styles/tokens.css.
 const themes = {
-  light: { ground: "#ffffff", sunk: "#f1f1ee", line: "#8b8f96", border: "#c4c4bf", ink: "#17181a", ink2: "#55595f", note: "#fdf3e0" },
-  dark: { ground: "#17181a", sunk: "#1e2022", line: "#7b8088", border: "#4a4d52", ink: "#ececee", ink2: "#a6aab0", note: "#33270f" },
+  light: { page: "#f7f7f5", ground: "#ffffff", sunk: "#f1f1ee", line: "#8b8f96", border: "#c4c4bf", ink: "#17181a", ink2: "#55595f", note: "#fdf3e0" },
+  dark: { page: "#101112", ground: "#17181a", sunk: "#1e2022", line: "#7b8088", border: "#4a4d52", ink: "#ececee", ink2: "#a6aab0", note: "#33270f" },
 };
 
 const variables = (c) => ({
@@ -72,14 +72,15 @@ await page.addScriptTag({ path: new URL("node_modules/mermaid/dist/mermaid.min.j
 for (const f of figures) {
   for (const [theme, colours] of Object.entries(themes)) {
     const draw = page.evaluate(
-      async ([source, id, themeVariables]) => {
+      async ([source, id, themeVariables, themeCSS]) => {
         mermaid.initialize({
           startOnLoad: false,
           theme: "base",
           themeVariables,
+          themeCSS,
           htmlLabels: false,
-          flowchart: { htmlLabels: false, curve: "basis", padding: 12, useMaxWidth: false },
-          sequence: { useMaxWidth: false, mirrorActors: false },
+          flowchart: { htmlLabels: false, curve: "basis", padding: 10, nodeSpacing: 28, rankSpacing: 36, useMaxWidth: false },
+          sequence: { useMaxWidth: false, mirrorActors: false, wrap: true, width: 130, actorMargin: 40 },
           state: { useMaxWidth: false },
           gitGraph: { useMaxWidth: false },
           deterministicIds: true,
@@ -110,7 +111,7 @@ for (const f of figures) {
         }
         return new XMLSerializer().serializeToString(svg);
       },
-      [f.source, "f", variables(colours)],
+      [f.source, "f", variables(colours), `.edgeLabel rect { opacity: 1; fill: ${colours.page}; }`],
     );
     const svg = await draw.catch((err) => {
       throw new Error(`${f.name} cannot be drawn: ${err.message}`);
