@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -125,16 +124,13 @@ func (s *site) style() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, font := range []struct {
-		family, weight string
-		file           *regexp.Regexp
-	}{
-		{"Inter Variable", "100 900", regexp.MustCompile(`^inter-(latin-wght-normal-)?[\w-]{8}\.woff2$`)},
-		{"IBM Plex Mono", "400", regexp.MustCompile(`^ibm-plex-mono-latin-400-normal-[\w-]{8}\.woff2$`)},
-	} {
-		i := slices.IndexFunc(served, func(f os.DirEntry) bool { return font.file.MatchString(f.Name()) })
+	for _, font := range []struct{ family, weight, word string }{{"Inter Variable", "100 900", "inter"}, {"IBM Plex Mono", "400", "mono"}} {
+		i := slices.IndexFunc(served, func(f os.DirEntry) bool {
+			name := strings.ToLower(f.Name())
+			return strings.HasSuffix(name, ".woff2") && strings.Contains(name, font.word) && !strings.Contains(name, "-ext-") // the other alphabets
+		})
 		if i < 0 {
-			return nil, fmt.Errorf("ui/dist/assets has no file %s", font.file)
+			return nil, fmt.Errorf("ui/dist/assets has no font of %s", font.family)
 		}
 		fmt.Fprintf(&b, "@font-face{font-family:%q;font-weight:%s;font-display:swap;src:url(/assets/%s) format(\"woff2\")}\n", font.family, font.weight, served[i].Name())
 	}
