@@ -56,10 +56,13 @@ func (s *site) figure(p *page, n int, section, source string) string {
 			s.fault(p.File, "figure %d has no picture of its source in %s; make figures draws it", n, path.Join(figuresDir, file))
 		}
 		s.beside["figures/"+file] = bytes.TrimSpace(svg)
-		size, wide := sizeOf(svg)
+		size, width := sizeOf(svg)
 		class := theme
-		if wide {
+		if width > 760 {
 			class += " wide"
+		}
+		if width > maxFit {
+			class += " huge"
 		}
 		fmt.Fprintf(&b, `<img class="%s" src="/docs/figures/%s" alt="%s"%s loading="lazy">`, class, file, html.EscapeString(alt), size)
 	}
@@ -69,18 +72,21 @@ func (s *site) figure(p *page, n int, section, source string) string {
 
 var viewBox = regexp.MustCompile(`viewBox="[-0-9.]+ [-0-9.]+ ([0-9]+)[0-9.]* ([0-9]+)`)
 
-// maxFit is the widest figure that is made as narrow as the text, in pixels. A wider one scrolls, so that
+// maxFit is the widest figure that is made as narrow as the page, in pixels. A wider one scrolls, so that
 // its words can be read.
-const maxFit = 1000
+const maxFit = 1320
 
-// sizeOf gives the picture its room before it is loaded, and says whether it is wide.
-func sizeOf(svg []byte) (attributes string, wide bool) {
+// sizeOf gives the picture its room before it is loaded, and returns its width.
+func sizeOf(svg []byte) (attributes string, width int) {
 	m := viewBox.FindSubmatch(svg)
 	if m == nil {
-		return "", false
+		return "", 0
 	}
 	width, err := strconv.Atoi(string(m[1]))
-	return fmt.Sprintf(` width="%s" height="%s"`, m[1], m[2]), err == nil && width > maxFit
+	if err != nil {
+		return "", 0
+	}
+	return fmt.Sprintf(` width="%s" height="%s"`, m[1], m[2]), width
 }
 
 // checkFigures finds pictures that no page shows any more.
