@@ -56,13 +56,10 @@ func RoundUp(at time.Time) time.Time {
 	return at
 }
 
-// delayStart has a draft's checkpoint wait for the start of the run, if the run starts later and
-// this is its first checkpoint. Callers hold s.mu.
+// delayStart has a draft's checkpoint, which is the run's first, wait for the start of the run.
+// Callers hold s.mu.
 func (s *Session) delayStart(d *ledger.Draft) {
 	at := s.opt.StartAt
-	if d.Checkpoint == nil || at.IsZero() {
-		return
-	}
 	s.opt.StartAt = time.Time{}
 	if !d.Checkpoint.Status.Runnable() || !at.After(s.ledger.Now()) {
 		return // there is nothing to start, or no time to wait for
@@ -83,10 +80,19 @@ const (
 	Refused              // a person cancelled the wait: it is not to start
 )
 
+// mayDelay reports whether a checkpoint may wait for the start of a run: it takes an input, or is a fork of
+// one that does. It spares a read of the gate of each one that asks.
+func mayDelay(h *posthouse.Header) bool {
+	if h.Status != posthouse.StatusWaiting || len(h.Gates) != 1 {
+		return false
+	}
+	return h.Kind == posthouse.KindInput || h.Kind == posthouse.KindFork || h.Kind == posthouse.KindEvent && h.Parent == ""
+}
+
 // Start tells whether the run at the head may start. A wait that is over is put on record as over.
 func (s *Session) Start(ctx context.Context) (Start, error) {
 	h := s.Head()
-	if h == nil || h.Status != posthouse.StatusWaiting || len(h.Gates) != 1 {
+	if h == nil || !mayDelay(h) {
 		return Started, nil
 	}
 	g, err := s.ledger.Gate(ctx, h.Gates[0])

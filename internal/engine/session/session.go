@@ -193,7 +193,9 @@ func (s *Session) commitLocked(ctx context.Context, d *ledger.Draft) (*posthouse
 		s.hooks.onDraft(d)
 	}
 	s.step.nameSenders(d)
-	s.delayStart(d)
+	if !s.opt.StartAt.IsZero() && d.Checkpoint != nil {
+		s.delayStart(d)
+	}
 	s.want = ""
 	if h := s.Head(); h != nil {
 		s.want = h.ID
