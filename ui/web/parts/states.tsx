@@ -10,6 +10,8 @@ import { Id } from "../src/parts/id";
 import { Key } from "../src/parts/key";
 import { Empty, Failure, Skeleton } from "../src/parts/notice";
 import { Hidden, Said } from "../src/parts/said";
+import { Menu } from "../src/parts/menu";
+import { Pill } from "../src/parts/pill";
 import { Panes, Tabs } from "../src/parts/tabs";
 import { Ago, At } from "../src/parts/time";
 import { Inline, Value } from "../src/parts/value";
@@ -110,6 +112,29 @@ export const parts: Part[] = [
       ["ago", <Ago at="2026-01-01T12:00:00Z" />],
       ["at", <At at="2026-01-01T12:00:00Z" />],
     ],
+  },
+  {
+    name: "Pill",
+    about: "narrows a list to something, with how much of it there is",
+    states: [
+      [
+        "off",
+        <Pill href="/parts/?failed" on={false} count="1,000+">
+          Failed
+        </Pill>,
+      ],
+      [
+        "on",
+        <Pill href="/parts/" on>
+          All
+        </Pill>,
+      ],
+    ],
+  },
+  {
+    name: "Menu",
+    about: "a small panel below its button",
+    states: [["closed", <Menu name="Columns">{() => <p>what is chosen here</p>}</Menu>]],
   },
   { name: "Tabs, Panes", about: "places of a screen, views of one thing", states: [["tabs", <TabsHere />]] },
   {
