@@ -51,6 +51,10 @@ test("a count leads to its threads", async () => {
   await page.waitForURL(/\/threads\?program=research&node=focus/);
   await page.getByRole("link", { name: "research-paper" }).waitFor();
   assert.equal(await page.locator("[role=row]:has([role=cell])").count(), 1);
+  await page.goBack();
+  await places.getByRole("button", { name: /^publish/ }).click(); // in the graph
+  await page.waitForURL(/node=publish/);
+  await page.getByRole("link", { name: "research-freight" }).waitFor();
   await page.goto(`${server.url}/programs/research`);
   await page.getByRole("region", { name: "versions" }).getByRole("link", { name: /open$/ }).click();
   await page.waitForURL(/version=/);

@@ -17,10 +17,10 @@ export type Way = {
 
 const widest = 220;
 
-/** sizeOf guesses the room that a node's name takes; longer ones are cut. */
+/** sizeOf guesses the room that a node's name takes, beside an icon and a count; longer ones are cut. */
 function sizeOf(n: OutlineNode): { width: number; height: number } {
   if (n.kind === "start" || n.kind === "end" || n.kind === "anywhere") return { width: 20, height: 20 };
-  return { width: Math.min(widest, Math.max(96, 64 + Array.from(n.name).length * 7.2)), height: 36 };
+  return { width: Math.min(widest, Math.max(96, 80 + Array.from(n.name).length * 7.2)), height: 36 };
 }
 
 /** place returns where nodes and ways are. Of a subgraph the width and height are those of its box. */

@@ -1,8 +1,9 @@
-import { useEffect, useMemo } from "react";
+import { useCallback, useEffect, useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useMe } from "../data/me";
 import { useProgram, useStanding, type Program } from "../data/programs";
 import { useThreadCounts } from "../data/threads";
+import { ProgramGraph } from "../graph/graph";
 import { Card } from "../parts/card";
 import { Chip } from "../parts/chip";
 import { Id } from "../parts/id";
@@ -11,11 +12,13 @@ import { Pill } from "../parts/pill";
 import { Said } from "../parts/said";
 import { Bar } from "../shell/bar";
 import { marked } from "../text/hidden";
-import { addressOf, statuses } from "../threads/filter";
+import { addressOf, statuses, type Status } from "../threads/filter";
 import { many } from "../threads/narrow";
 import { programOf } from "./address";
 import { Start } from "./start";
 import css from "./screen.module.css";
+
+const none: never[] = [];
 
 /** ProgramScreen is one program: where its threads are, how a run begins, and its versions. */
 export function ProgramScreen() {
@@ -93,22 +96,34 @@ function Counts({ name }: { name: string }) {
   );
 }
 
-/** Places says where threads are that have not ended, by node. */
+/** most says which state of a node is shown: the one that somebody may have to do something about. */
+const most: Status[] = ["failed", "waiting", "running", "interrupted", "ready"];
+
+/** Places says where threads are that have not ended, by node: in the graph, where there is one, and as a list. */
 function Places({ program }: { program: Program }) {
+  const [, go] = useLocation();
   const standing = useStanding(program.name);
-  const nodes = standing.data?.nodes ?? [];
-  const of = useMemo(
-    () =>
-      nodes.map((n) => ({ node: n.node, all: Object.values(n.statuses).reduce((a: number, b) => a + Number(b), 0) })),
-    [nodes],
-  );
+  const nodes = standing.data?.nodes ?? none;
+  const { counts, lit } = useMemo(() => {
+    const sum = (n: (typeof nodes)[number]) => Object.values(n.statuses).reduce((a: number, b) => a + Number(b), 0);
+    return {
+      counts: new Map(nodes.map((n) => [n.node, sum(n)])),
+      lit: new Map(nodes.map((n) => [n.node, most.find((s) => n.statuses[s]) ?? "ready"])),
+    };
+  }, [nodes]);
+  const open = useCallback((node: string) => go(addressOf({ program: program.name, node })), [go, program.name]);
   return (
     <Card title="Where its threads are" label="where its threads are" also="those that have not ended">
+      {program.graph !== undefined && (
+        <div className={css.graph}>
+          <ProgramGraph program={program.name} counts={counts} lit={lit} onNode={open} />
+        </div>
+      )}
       {standing.isPending && <Skeleton rows={3} height={36} />}
       {standing.error && !standing.data && <Failure error={standing.error} />}
       {standing.data && nodes.length === 0 && <p className={css.none}>All of its threads have ended.</p>}
       <ul className={css.places}>
-        {nodes.map((n, i) => (
+        {nodes.map((n) => (
           <li key={n.node}>
             <Link href={addressOf({ program: program.name, node: n.node })} className={css.node}>
               <Said>{n.node}</Said>
@@ -116,7 +131,7 @@ function Places({ program }: { program: Program }) {
             <span className={css.states}>
               {statuses.map((s) => n.statuses[s] && <Chip key={s} state={s} also={String(n.statuses[s])} />)}
             </span>
-            <span className={css.count}>{of[i]?.all}</span>
+            <span className={css.count}>{counts.get(n.node)}</span>
           </li>
         ))}
       </ul>
