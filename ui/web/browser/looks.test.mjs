@@ -18,6 +18,9 @@ after(async () => {
 const screens = [
   { name: "inbox", path: "/", ready: "main li a", narrow: true },
   { name: "thread", path: "/threads/invoice-1019", ready: "[data-rows] li" },
+  { name: "step", path: "/threads/invoice-1019?tab=step", ready: "[data-rows] li", act: look(".react-flow__node") },
+  { name: "entry", path: "/threads/invoice-1019?tab=entry", ready: "[data-rows] li", act: look("text=Verified") },
+  { name: "fork", path: "/threads/invoice-1019?draft=yes", ready: "[aria-label='what the fork does']" },
   { name: "question", path: "/", ready: "main li a", open: true },
   { name: "confirm", path: "/", ready: "main li a", open: true, press: "Approve" },
   { name: "set", path: "/?set=refund", ready: "[aria-label='decide together']" },
@@ -35,6 +38,14 @@ const screens = [
   { name: "failed", path: "/workers?show=failed", ready: "[aria-label='failed tasks'] td" },
   { name: "letters", path: "/workers?show=letters", ready: "[aria-label='dead letters'] td" },
 ];
+
+/** look opens the newest row of the thread, and waits for what the inspector shows. */
+function look(ready) {
+  return async (page) => {
+    await page.locator("[data-rows] li a").first().click();
+    await page.waitForSelector(ready);
+  };
+}
 
 /** choose chooses the first thread, and opens what would be done to it. */
 async function choose(page) {

@@ -117,8 +117,7 @@ const GateLine = ({ gate }: { gate: Gate }) => (
       </Link>
     </span>
     <span className={css.class}>
-      {gate.kind === "approval" ? "" : `${gate.kind}, `}
-      {gate.open ? "asks at once" : "asks when it comes there"}
+      {gate.kind === "approval" ? "asks" : `${gate.kind}, waits`} {gate.open ? "at once" : "when it comes there"}
     </span>
   </li>
 );

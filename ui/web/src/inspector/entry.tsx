@@ -22,7 +22,7 @@ export function EntryTab({ at }: PaneProps) {
   const signer = signerOf(e.signature);
   const cover = e.next.find((n) => n.signature);
   const rows: [string, React.ReactNode][] = [
-    ["entry", `#${e.seq} of generation ${e.generation}`],
+    ["generation", `${e.generation}`],
     ["made", e.at ? <At at={e.at} /> : "its header cannot be read"],
     ["hash", <Id whole>{e.hash}</Id>],
     ["previous", e.prev ? <Id whole>{e.prev}</Id> : "none, it is the first"],
@@ -31,13 +31,15 @@ export function EntryTab({ at }: PaneProps) {
       signer && e.signature ? <Id>{e.signature}</Id> : cover ? `its own is none; #${cover.seq} covers it` : "none yet",
     ],
     ["signer", signer ? <Id whole>{signer}</Id> : cover?.signature && <Id whole>{signerOf(cover.signature) ?? ""}</Id>],
-    ["size", `${e.size.toLocaleString("en")} bytes`],
     ["checkpoint", <Id whole>{at.id}</Id>],
     ["kind", at.kind],
     ["parent", at.parentId ? <Id whole>{at.parentId}</Id> : "none"],
   ];
   return (
     <>
+      <h2 className={frame.title}>
+        Entry #{e.seq} <span>{e.size.toLocaleString("en")} bytes</span>
+      </h2>
       <Verdict found={found} seq={e.seq} />
       <dl className={css.rows}>
         {rows
