@@ -127,7 +127,12 @@ function Node({ data }: NodeProps) {
       <span className={css.name}>
         <bdi>{name}</bdi>
       </span>
-      {count ? <span className={css.count}>{count.toLocaleString("en")}</span> : null}
+      {count ? (
+        <span className={css.count}>
+          {count.toLocaleString("en")}
+          <span className="visually-hidden"> threads, {state}</span>
+        </span>
+      ) : null}
     </>
   );
   return (
@@ -138,7 +143,7 @@ function Node({ data }: NodeProps) {
           type="button"
           className={className}
           title={said.join(", ")}
-          aria-label={said.join(", ")}
+          aria-label={count === undefined ? said.join(", ") : undefined}
           onClick={() => onNode(node.id)}
         >
           {inside}
