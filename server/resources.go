@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/audit"
 	"github.com/posthouse/posthouse/server/internal/bulk"
 	"github.com/posthouse/posthouse/server/internal/conversation"
+	"github.com/posthouse/posthouse/server/internal/files"
 	"github.com/posthouse/posthouse/server/internal/letters"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/lookup"
@@ -78,10 +79,8 @@ func (s *Server) newResources(o *Options) []resource {
 		bulk.New(l, o.Runner, s.timeout),
 		// /api/verifications, /api/keys, /api/witness, /api/threads/{id}/export
 		proof.New(l, o.PublicKeys, s.life, o.Now),
-		// /api/audit
-		audit.New(l, s.life, o.Now),
-		// /api/threads/{id}/outline; /api/find
-		outline.New(l), lookup.New(l),
+		// /api/audit; /api/files, /api/threads/{id}/outline; /api/find
+		audit.New(l, s.life, o.Now), files.New(o.Scratch), outline.New(l), lookup.New(l),
 		// /api/threads/{id}/releases, /api/threads/{id}/copy; /api/threads/{id}/hold
 		&releases{ledger: l}, &holds{ledger: l},
 		// /api/threads/{id}/signals, /api/threads/{id}/cancel

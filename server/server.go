@@ -69,17 +69,18 @@ type Options struct {
 	// nil, they count requests and what is open in the store.
 	Metrics *metrics.Metrics
 
-	AllowedHosts []string         // names, with or without port, that Host may have beside loopback's
-	Limits       Limits           // sizes, times and numbers
-	Logger       *slog.Logger     // one line a request, and causes of failures; default: discarded
-	SignIn       signin.Provider  // by whom people log in without a token; nil: with tokens only
-	Tracer       trace.Tracer     // makes a span of each request; the Ledger's makes those of runs; nil: nobody traces
-	LogLevel     *slog.LevelVar   // of Logger, for operators to set; nil: it stays as it is
-	Profiles     bool             // operators may read profiles of the process at /debug/pprof/
-	Name         string           // of the binary, shown by /version; default posthouse
-	Version      string           // shown by /version and in /openapi.json; default what Go recorded in the binary
-	Demo         bool             // what is in the store was made up: /version says so, for pages to show
-	Now          func() time.Time // the clock of sessions; default time.Now
+	Scratch      func() posthouse.Store // makes a store in memory that files of threads are looked at in; nil: they are not
+	AllowedHosts []string               // names, with or without port, that Host may have beside loopback's
+	Limits       Limits                 // sizes, times and numbers
+	Logger       *slog.Logger           // one line a request, and causes of failures; default: discarded
+	SignIn       signin.Provider        // by whom people log in without a token; nil: with tokens only
+	Tracer       trace.Tracer           // makes a span of each request; the Ledger's makes those of runs; nil: nobody traces
+	LogLevel     *slog.LevelVar         // of Logger, for operators to set; nil: it stays as it is
+	Profiles     bool                   // operators may read profiles of the process at /debug/pprof/
+	Name         string                 // of the binary, shown by /version; default posthouse
+	Version      string                 // shown by /version and in /openapi.json; default what Go recorded in the binary
+	Demo         bool                   // what is in the store was made up: /version says so, for pages to show
+	Now          func() time.Time       // the clock of sessions; default time.Now
 }
 
 // A Program is one that clients see.

@@ -33,10 +33,10 @@ const (
 // A ThreadFile describes the content of a thread file.
 type ThreadFile struct {
 	Thread      string             `json:"thread"`
-	Entries     int                `json:"entries"`
+	Entries     int                `json:"entries"`     // of the thread's log
 	Checkpoints int                `json:"checkpoints"` // in its log, also removed ones
-	Slots       int                `json:"slots"`
-	Bytes       int64              `json:"bytes"` // of the file
+	Slots       int                `json:"slots"`       // of the thread's steps
+	Bytes       int64              `json:"bytes"`       // of the file
 	Tail        posthouse.Position `json:"tail"`
 }
 

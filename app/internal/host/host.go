@@ -26,6 +26,7 @@ import (
 	"github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/task/standalone"
@@ -147,6 +148,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		Name: o.Name, Version: o.Version, Demo: o.Fill != nil, Recover: h.Set.Recover,
 	}
 	so.Programs = h.Set.described()
+	so.Scratch = func() posthouse.Store { return memstore.New() }
 	so.PublicKeys = func() (*sign.Ring, error) { return sign.LoadRing(o.Dir.Key() + sign.PublicSuffix) }
 	if h.exporter != nil {
 		so.Tracer = h.exporter

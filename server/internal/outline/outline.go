@@ -2,6 +2,7 @@ package outline
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -90,24 +91,14 @@ func (o *Outline) get(w http.ResponseWriter, r *api.Request) error {
 	}
 	q := posthouse.Query{
 		Thread: thread, Branch: r.Query["branch"], Generation: uint32(min(r.Number("generation", 0), 1<<32-1)),
-		Descending: r.Query["order"] != "asc", After: r.Query["cursor"], Limit: limit + 1,
+		Descending: r.Query["order"] != "asc", After: r.Query["cursor"],
 	}
-	headers, next, err := api.Collect(o.ledger.List(r.Context(), q), limit, (*posthouse.Header).Cursor)
+	page, err := Read(r.Context(), o.ledger, q, limit, detailed)
 	if err != nil {
 		return err
 	}
-	if len(headers) == 0 && !r.Has("cursor") {
+	if len(page.Items) == 0 && !r.Has("cursor") {
 		if _, err := o.ledger.Thread(r.Context(), thread); err != nil {
-			return err
-		}
-	}
-	page := api.List[Row]{Items: make([]Row, len(headers)), Next: next}
-	for i, h := range headers {
-		page.Items[i] = rowOf(h)
-	}
-	if detailed {
-		err := detail(r.Context(), o.ledger, thread, headers, page.Items)
-		if err != nil {
 			return err
 		}
 	}
@@ -115,8 +106,26 @@ func (o *Outline) get(w http.ResponseWriter, r *api.Request) error {
 		w.Header().Add("Vary", "Accept-Encoding")
 		return api.WriteList(w, r, page)
 	}
-	api.NoteNext(w, r, next)
+	api.NoteNext(w, r, page.Next)
 	return writeCompressed(w, page)
+}
+
+// Read returns at most limit rows of the checkpoints that a query finds. Details are of the rows of one
+// generation, of which a page then has at most 1,000.
+func Read(ctx context.Context, l *ledger.Ledger, q posthouse.Query, limit int, detailed bool) (api.List[Row], error) {
+	q.Limit = limit + 1
+	headers, next, err := api.Collect(l.List(ctx, q), limit, (*posthouse.Header).Cursor)
+	if err != nil {
+		return api.List[Row]{}, err
+	}
+	page := api.List[Row]{Items: make([]Row, len(headers)), Next: next}
+	for i, h := range headers {
+		page.Items[i] = rowOf(h)
+	}
+	if detailed {
+		err = detail(ctx, l, q.Thread, headers, page.Items)
+	}
+	return page, err
 }
 
 // acceptsGzip reports whether a client takes gzip, and does not refuse it by a weight of 0.

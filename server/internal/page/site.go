@@ -19,6 +19,7 @@ var screens = []struct{ path, summary string }{
 	{"/{$}", "The inbox: what waits for a decision, and what was decided"},
 	{"/gates/{id}", "A gate: what is asked, who decided it, and what ran under the decision"},
 	{"/threads", "Threads: all lines of work, by what is going on in them"},
+	{"/file", "A thread that was exported into a file: it is looked at, and not kept"},
 	{"/threads/{id}", "A thread: its branches, a row a checkpoint, and what each changed"},
 	{"/workers", "Workers and tasks: who is connected, what waits for them, and what went wrong"},
 	{"/programs", "Programs: what is served here, and how much of it needs somebody"},

@@ -24,6 +24,7 @@ const screens = [
   { name: "question", path: "/", ready: "main li a", open: true },
   { name: "confirm", path: "/", ready: "main li a", open: true, press: "Approve" },
   { name: "set", path: "/?set=refund", ready: "[aria-label='decide together']" },
+  { name: "file", path: "/file", ready: "main label" },
   { name: "decided", path: "/?show=decided", ready: "main li a" },
   { name: "gate", path: "/?show=decided", ready: "main li a", open: true, page: true },
   { name: "threads", path: "/threads", ready: "[role=row] a" },

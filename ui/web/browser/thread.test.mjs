@@ -104,3 +104,47 @@ test("no thread of a name, and a thread of a hostile name, say so", async () => 
   assert.match(await page.locator("h1").innerText(), /^\.\.$/);
   await close();
 });
+
+test("a thread is exported and looked at from its file", async () => {
+  const { page, close } = await open(browser, server, "/threads/refund-8888");
+  await page.waitForSelector(current);
+  await page.getByRole("button", { name: "more actions" }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator("#thread-actions").getByRole("button", { name: "Export" }).click(),
+  ]);
+  const file = await download.path();
+  await page.goto(`${server.url}/file`);
+  await page.setInputFiles("input[type=file]", file);
+  await page.getByRole("note").getByText("Nothing of it is in the store").waitFor();
+  const all = await seqs(page);
+  assert.ok(all.length >= 5, all.join());
+  await page.keyboard.press("j");
+  await page.locator("aside").getByText("the table wobbles").first().waitFor();
+  await page.getByRole("button", { name: "Close the file" }).click();
+  await page.setInputFiles("input[type=file]", {
+    name: "letter.txt",
+    mimeType: "text/plain",
+    buffer: Buffer.from("no thread"),
+  });
+  await page.getByRole("alert").waitFor();
+  await close();
+});
+
+test("a viewer has no button that changes a thread", async () => {
+  const made = await fetch(`${server.url}/api/tokens`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "victor", role: "viewer" }),
+  });
+  const { token } = await made.json();
+  const { page, close } = await open(browser, { ...server, token }, "/threads/invoice-1019");
+  await page.waitForSelector(current);
+  await page.locator(rows).filter({ hasText: "Pay 900.00 EUR" }).getByRole("link").click();
+  await page.waitForFunction(() => document.body.innerText.includes("You look at"));
+  for (const name of ["more actions", "Fork here", "Resume", /^Fork from/])
+    assert.equal(await page.getByRole("button", { name }).count(), 0, String(name));
+  await page.keyboard.press("f");
+  assert.doesNotMatch(page.url(), /draft/);
+  await close();
+});

@@ -43,6 +43,10 @@ export const screens: Screen[] = [
     screen: later(async () => (await import("./threads/screen")).ThreadsScreen),
   },
   {
+    path: "/file",
+    screen: later(async () => (await import("./thread/file")).FileScreen),
+  },
+  {
     path: "/threads/:id",
     screen: later(async () => (await import("./thread/screen")).ThreadScreen),
   },

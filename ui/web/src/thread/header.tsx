@@ -60,9 +60,12 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
                   {actions[a].name}
                 </Button>
               ))}
-              <Button aria-label="more actions" popoverTarget="thread-actions" className={css.dots}>
-                <Ellipsis size={16} strokeWidth={1.5} aria-hidden />
-              </Button>
+              <Button
+                aria-label="more actions"
+                popoverTarget="thread-actions"
+                className={css.dots}
+                icon={<Ellipsis size={16} strokeWidth={1.5} aria-hidden />}
+              />
             </span>
           )
         }

@@ -27,6 +27,7 @@ type Props = {
   named: boolean;
   owner: string | undefined;
   href: string;
+  file: boolean | undefined;
   look: (item: Item) => void;
   toggle: (item: Item) => void;
 };
@@ -74,7 +75,7 @@ export const ThreadRow = memo(function ThreadRow(p: Props) {
           {!item.now && tookOf(row)}
         </span>
       </a>
-      {!item.now && !foldable && (
+      {!item.now && !foldable && !p.file && (
         <button
           type="button"
           className={css.open}

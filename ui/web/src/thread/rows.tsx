@@ -11,7 +11,7 @@ import { ThreadRow } from "./row";
 import css from "./rows.module.css";
 
 type Props = {
-  thread: Schemas["Thread"];
+  thread: Pick<Schemas["Thread"], "thread" | "branches" | "tail" | "lease">;
   items: Item[];
   layout: Layout;
   chosen: string;
@@ -21,6 +21,8 @@ type Props = {
   look: (item: Item) => void;
   toggle: (item: Item) => void;
   more: () => void;
+  /** The rows are of a file: nothing else of them can be read. */
+  file?: boolean;
 };
 
 /** Rows is the list of a thread's checkpoints with their lanes. Only what is on the screen is drawn. */
@@ -104,7 +106,8 @@ export function Rows(p: Props) {
                   head={goOn.has(item.id) ? undefined : head?.status}
                   named={several && head !== undefined}
                   owner={item.now ? owner : undefined}
-                  href={threadPath(p.thread.thread, { ...where, at: item.id, branch: item.branch })}
+                  file={p.file}
+                  href={p.file ? "#" : threadPath(p.thread.thread, { ...where, at: item.id, branch: item.branch })}
                   look={p.look}
                   toggle={p.toggle}
                 />

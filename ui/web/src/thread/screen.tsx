@@ -1,5 +1,5 @@
 import { X } from "lucide-react";
-import { useCallback, useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import type { Schemas } from "../api/client";
 import { useMe } from "../data/me";
@@ -9,6 +9,7 @@ import { Button } from "../parts/button";
 import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { useNow } from "../parts/time";
+import { useWide } from "../parts/wide";
 import { Bar } from "../shell/bar";
 import { useKeys } from "../shell/keys";
 import { marked } from "../text/hidden";
@@ -285,14 +286,3 @@ function runningNow(rows: Item["row"][], branches: NonNullable<Schemas["Thread"]
     return [{ id: row.id, branch: b.branch, parent: head.id, row, count: 1, now: true }];
   });
 }
-
-const wideQuery = matchMedia("(min-width: 900px)");
-
-const useWide = () =>
-  useSyncExternalStore(
-    (l) => {
-      wideQuery.addEventListener("change", l);
-      return () => wideQuery.removeEventListener("change", l);
-    },
-    () => wideQuery.matches,
-  );

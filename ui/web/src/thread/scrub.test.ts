@@ -54,7 +54,9 @@ test("a wait of days among seconds is cut, and the rest stays visible", () => {
 
 test("what runs and what waits goes on until now", () => {
   expect(scrubOf([row(1, 0, 1)], "time", true, 5000)!.bars.at(-1)).toMatchObject({ tone: "running", to: 1 });
-  expect(scrubOf([row(1, 0, 1, asked("open"))], "time", false, 5000)!.bars.at(-1)).toMatchObject({ tone: "waiting" });
+  const open = scrubOf([row(1, 0, 1, asked("open"))], "time", false, 5000)!;
+  expect(open.bars.at(-1)).toMatchObject({ tone: "waiting" });
+  expect([open.goesOn, open.end]).toEqual([true, at(5)]);
   const timer = row(1, 0, 1, { asked: [{ id: "g", name: "sleep", kind: "timer", state: "open" }] });
   expect(scrubOf([timer], "time", false, 5000)!.bars.at(-1)).toMatchObject({ tone: "idle" });
 });

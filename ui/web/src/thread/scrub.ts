@@ -14,6 +14,8 @@ export type Scrub = {
   marks: { at: number; seq: number; id: string }[];
   begin: string;
   end: string;
+  /** It is not over: its end is now. */
+  goesOn: boolean;
 };
 
 type Stretch = { ms: number; tone: Tone; seq: number; ends: boolean };
@@ -43,7 +45,8 @@ export function scrubOf(line: Row[], mode: Mode, running: boolean, now: number):
     else bars.push({ from, to, tone: s.tone, seq: s.seq, cut: weights[i]!.cut });
     if (s.ends) marks.push({ at: to, seq: s.seq, id: ids.get(s.seq) ?? "" });
   }
-  return { bars, marks, begin: first.began ?? first.at, end: running ? new Date(now).toISOString() : last.at };
+  const goesOn = running || (last.asked ?? []).some((w) => w.state === "open");
+  return { bars, marks, begin: first.began ?? first.at, end: goesOn ? new Date(now).toISOString() : last.at, goesOn };
 }
 
 /** stretchesOf cuts a line into what ran and what waited, oldest first. */

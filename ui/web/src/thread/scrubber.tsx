@@ -97,7 +97,7 @@ export function Scrubber({ line, mode, running, now, complete, at, between, setB
       <p className={css.ends}>
         <span title={exact(scrub.begin)}>{complete ? <At at={scrub.begin} /> : "loading what was before"}</span>
         <span className={css.total}>{length(Date.parse(scrub.end) - Date.parse(scrub.begin))}</span>
-        <span title={exact(scrub.end)}>{running ? "now" : <At at={scrub.end} />}</span>
+        <span title={exact(scrub.end)}>{scrub.goesOn ? "now" : <At at={scrub.end} />}</span>
       </p>
     </div>
   );
