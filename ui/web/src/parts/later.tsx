@@ -1,9 +1,30 @@
-import { createElement, lazy, Suspense, type FunctionComponent, type ReactNode } from "react";
+import { createElement, useEffect, useState, type FunctionComponent, type ReactNode } from "react";
 
-/** later returns a part that is loaded when it is first shown. Until then meanwhile stands in its place. */
+/**
+ * later returns a part that is loaded when it is first shown. Until then meanwhile stands in its place.
+ * React.lazy would do the same, but a Suspense that showed its fallback shows nothing else for 300 ms.
+ */
 export function later<P extends object>(load: () => Promise<FunctionComponent<P>>, meanwhile: ReactNode = null) {
-  const Loaded = lazy(async () => ({ default: await load() }));
+  let loaded: FunctionComponent<P> | undefined;
   return function Later(props: P) {
-    return <Suspense fallback={meanwhile}>{createElement(Loaded, props as never)}</Suspense>;
+    const [part, setPart] = useState<{ is?: FunctionComponent<P>; error?: unknown }>({ is: loaded });
+    useEffect(() => {
+      if (loaded) return;
+      let gone = false;
+      load().then(
+        (is) => {
+          loaded = is;
+          if (!gone) setPart({ is });
+        },
+        (error: unknown) => {
+          if (!gone) setPart({ error });
+        },
+      );
+      return () => {
+        gone = true;
+      };
+    }, []);
+    if (part.error !== undefined) throw part.error;
+    return part.is ? createElement(part.is, props) : meanwhile;
   };
 }
