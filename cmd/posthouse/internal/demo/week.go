@@ -232,7 +232,7 @@ func (w *week) delegate(at time.Time, thread, by, to, reason string) {
 // that does not go on is one that somebody looks at first.
 func (w *week) fork(at time.Time, thread, into, by string, change posthouse.State, goesOn bool) {
 	w.plan(at, cmp.Or(into, thread), func() error {
-		f, err := w.ledger.Fork(w.ctx, w.asked[thread], &ledger.ForkOptions{Thread: into, By: by, Replace: change})
+		f, err := w.ledger.Fork(w.ctx, w.asked[thread], &ledger.ForkOptions{Thread: into, By: by, Patch: change})
 		if err == nil && goesOn {
 			err = w.runner.Resume(w.ctx, f.Thread, f.Branch)
 		}
