@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"path/filepath"
@@ -191,4 +192,33 @@ func TestEntryIsShownAsStored(t *testing.T) {
 	h.get("/api/threads/other/entries/1").refused(posthouse.CodeNotFound)
 	h.get("/api/threads/t1/entries/0").refused(posthouse.CodeInvalid)
 	h.get("/api/threads/t1/entries/x").refused(posthouse.CodeInvalid)
+}
+
+// TestVerifyAgainstAWitness: a store is compared with a witness of an earlier time, and one that was put
+// back has a fault. A witness that was changed, or that no key here signed, is refused by its name.
+func TestVerifyAgainstAWitness(t *testing.T) {
+	h, _ := signed(t, nil)
+	h.saved("t1", `"a"`)
+	h.saved("t2", `"b"`)
+	witness := string(h.get("/api/witness").want(http.StatusOK).body)
+	body := func(witness string) string {
+		return string(must.Get(json.Marshal(map[string]any{"allowUnsigned": true, "witness": witness}))(t))
+	}
+	var v proof.Verification
+	h.post("/api/verifications", body(witness)).want(http.StatusAccepted).into(&v)
+	v = h.ended(v.ID)
+	if !v.OK || v.Witness == nil || v.Witness.Threads != 2 || v.Report.Witnessed != 2 || v.Witness.Key == "" {
+		t.Errorf("it ends as %+v of %+v with %+v", v, v.Witness, v.Report)
+	}
+	other, _ := signed(t, nil)
+	other.saved("t1", `"a"`)
+	for text, code := range map[string]posthouse.Code{
+		"{":                                    posthouse.CodeInvalid,
+		strings.Replace(witness, "a", "b", 1):  posthouse.CodeInvalid,
+		string(other.get("/api/witness").body): posthouse.CodeForbidden,
+	} {
+		if p := h.post("/api/verifications", body(text)).refused(code); p.Field != "witness" || p.Hint == "" {
+			t.Errorf("%.40s is refused for %q: %s %s", text, p.Field, p.Detail, p.Hint)
+		}
+	}
 }

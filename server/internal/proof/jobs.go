@@ -26,6 +26,7 @@ type Verification struct {
 	State   State        `json:"state" doc:"running, done, failed or cancelled"`
 	By      string       `json:"by" doc:"the person who began it"`
 	Thread  string       `json:"thread,omitempty" doc:"the only thread that is verified; absent: all are"`
+	Witness *Seen        `json:"witness,omitempty" doc:"what the store is compared with; absent: with nothing of an earlier time"`
 	Started time.Time    `json:"startedAt" doc:"when it began"`
 	Ended   *time.Time   `json:"endedAt,omitempty" doc:"when it ended; absent while it runs"`
 
@@ -36,6 +37,13 @@ type Verification struct {
 	OK      bool         `json:"ok" doc:"it is done, and there is no fault"`
 	Report  *sign.Report `json:"report,omitempty" doc:"what was found; absent until it is done"`
 	Problem string       `json:"problem,omitempty" doc:"why it failed"`
+}
+
+// A Seen is a witness that the store is compared with.
+type Seen struct {
+	At      time.Time `json:"at" doc:"when it was made"`
+	Threads int       `json:"threads" doc:"how many it saw; witnessed in the report counts those that still have what it saw"`
+	Key     string    `json:"key" doc:"that signed it"`
 }
 
 // kept is how many verifications are remembered.

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -42,7 +43,7 @@ func (p *Proof) Routes() []*api.Route {
 	return []*api.Route{
 		p.entryRoute(),
 		{
-			Method: http.MethodPost, Path: path, Role: tokens.Operator, Summary: "Verify the store", Handle: api.Take(p.begin), Body: verifyBody{},
+			Method: http.MethodPost, Path: path, Role: tokens.Operator, Summary: "Verify the store", Handle: api.Take(p.begin), Body: verifyBody{}, MaxBody: maxWitness * 5 / 4,
 			Notes:   "Walks every thread, or one: hashes, chains, signatures, and whether summaries and index agree with the log. It is a job: ask for its progress and its report by its id. One runs at a time; 423 names it.",
 			Answers: []api.Answer{{Status: http.StatusAccepted, Help: "it has begun", Body: Verification{}}},
 		},
@@ -75,6 +76,7 @@ type verifyBody struct {
 	Thread        string `json:"thread,omitempty" doc:"only this thread; all unless given"`
 	RequireGrants bool   `json:"requireGrants,omitempty" doc:"an effect on the world that nobody approved is a fault"`
 	AllowUnsigned bool   `json:"allowUnsigned,omitempty" doc:"what no signature covers is no fault"`
+	Witness       string `json:"witness,omitempty" doc:"what GET /api/witness gave at an earlier time, as a text of at most 16 MiB: a store that was put back to an older state has faults"`
 }
 
 func (p *Proof) begin(w http.ResponseWriter, r *api.Request, b *verifyBody) error {
@@ -84,6 +86,13 @@ func (p *Proof) begin(w http.ResponseWriter, r *api.Request, b *verifyBody) erro
 	}
 	if b.Thread != "" {
 		if _, err := p.ledger.Thread(r.Context(), b.Thread); err != nil {
+			return err
+		}
+	}
+	var head *sign.Head
+	if b.Witness != "" {
+		head, err = p.readWitness(b.Witness, ring)
+		if err != nil {
 			return err
 		}
 	}
@@ -98,7 +107,10 @@ func (p *Proof) begin(w http.ResponseWriter, r *api.Request, b *verifyBody) erro
 		leave()
 		return err
 	}
-	o := &sign.VerifyOptions{Thread: b.Thread, RequireSigned: len(ring.Keys()) > 0 && !b.AllowUnsigned, RequireGrants: b.RequireGrants, Concurrency: 1}
+	if head != nil {
+		v.Witness = &Seen{At: head.At, Threads: len(head.Threads), Key: head.KeyID}
+	}
+	o := &sign.VerifyOptions{Thread: b.Thread, Witness: head, RequireSigned: len(ring.Keys()) > 0 && !b.AllowUnsigned, RequireGrants: b.RequireGrants, Concurrency: 1}
 	o.Walked = func(at sign.Verified) {
 		p.jobs.update(func() { v.Threads, v.Entries, v.Bytes = at.Threads, at.Entries, at.Bytes })
 	}
@@ -111,6 +123,25 @@ func (p *Proof) begin(w http.ResponseWriter, r *api.Request, b *verifyBody) erro
 	}()
 	w.Header().Set("Location", "/api/verifications/"+string(began.ID))
 	return api.WriteJSON(w, http.StatusAccepted, &began)
+}
+
+// maxWitness bounds a witness that is sent, in bytes: it has about a hundred thousand threads.
+const maxWitness = 16 << 20
+
+// readWitness reads a witness and checks its signature.
+func (p *Proof) readWitness(text string, ring *sign.Ring) (*sign.Head, error) {
+	if len(text) > maxWitness {
+		e := posthouse.TooLarge("witness", len(text), maxWitness)
+		return nil, e
+	}
+	head, err := statement.ParseHead([]byte(text), ring)
+	if e, ok := errors.AsType[*posthouse.Error](err); ok {
+		c := *e
+		c.Field = "witness"
+		c.Hint = cmp.Or(c.Hint, "send the file as GET /api/witness or posthouse witness wrote it; GET /api/keys lists the keys that may have signed it")
+		return nil, &c
+	}
+	return head, err
 }
 
 // end notes what a verification found.
