@@ -3,6 +3,7 @@ package waits
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,14 @@ type Report struct {
 	Looked    int         `json:"looked" doc:"how many questions were read"`
 	More      bool        `json:"more,omitempty" doc:"there are more in the period, or more questions and people, which do not count: the newest do. Ask for a shorter period, or for one question"`
 	Questions []*Question `json:"questions" doc:"the one with the most open first"`
+	Days      []Day       `json:"days" doc:"those of the period with a decision, in UTC, the oldest first"`
+}
+
+// A Day counts what ended on it.
+type Day struct {
+	Day     string `json:"day" doc:"as in 2026-11-26, in UTC"`
+	Decided int    `json:"decided"`
+	Expired int    `json:"expired"`
 }
 
 // Figures are what a report says of a question, or of a person.
@@ -73,6 +82,7 @@ type report struct {
 	Report
 	now       time.Time
 	questions map[string]*Question
+	days      map[string]*Day
 	rows      int
 }
 
@@ -83,7 +93,7 @@ func Of(ctx context.Context, l *ledger.Ledger, q *Query) (*Report, error) {
 	if q != nil {
 		c = *q
 	}
-	r := &report{now: l.Now(), questions: map[string]*Question{}}
+	r := &report{now: l.Now(), questions: map[string]*Question{}, days: map[string]*Day{}}
 	if c.To.IsZero() {
 		c.To = r.now
 	}
@@ -207,9 +217,11 @@ func (r *report) addClosed(g *posthouse.Gate, state inbox.State) {
 		return
 	}
 	d := g.Decision
+	day := r.day(d.At)
 	switch state {
 	case inbox.Expired:
 		q.Expired++
+		day.Expired++
 		for _, who := range deciders.Of(g, d.At) {
 			if p := r.person(q, who.Name); p != nil && g.Voted(who.Name) == nil {
 				p.Expired++
@@ -224,6 +236,7 @@ func (r *report) addClosed(g *posthouse.Gate, state inbox.State) {
 		q.Withdrawn++
 	default:
 		q.Decided++
+		day.Decided++
 		q.wait.add(d.At.Sub(g.CreatedAt))
 		if g.Quorum == nil {
 			r.decided(q, g, d)
@@ -260,9 +273,23 @@ func since(g *posthouse.Gate, name string) time.Time {
 	return at
 }
 
+// day returns the figures of a moment's day.
+func (r *report) day(at time.Time) *Day {
+	name := at.UTC().Format(time.DateOnly)
+	d := r.days[name]
+	if d == nil {
+		d = &Day{Day: name}
+		r.days[name] = d
+	}
+	return d
+}
+
 // done orders the report and makes its figures.
 func (r *report) done() *Report {
-	r.Questions = []*Question{}
+	r.Questions, r.Days = []*Question{}, []Day{}
+	for _, name := range slices.Sorted(maps.Keys(r.days)) {
+		r.Days = append(r.Days, *r.days[name])
+	}
 	for _, q := range r.questions {
 		q.OpenSince, q.Wait = q.open.spread(), q.wait.spread()
 		for _, p := range q.People {

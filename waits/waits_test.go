@@ -119,6 +119,16 @@ func TestWaitsByQuestionAndPerson(t *testing.T) {
 	if payout.Decided != 1 || person(t, payout, "bob").Decided != 1 || person(t, payout, "carol").Decided != 1 || person(t, payout, "bob").Wait.Longest != waits.Length(time.Hour) {
 		t.Errorf("payout: %+v", payout.Figures)
 	}
+	decided, gone := 0, 0
+	for i, day := range r.Days {
+		decided, gone = decided+day.Decided, gone+day.Expired
+		if at, err := time.Parse(time.DateOnly, day.Day); err != nil || at.Before(r.From.Truncate(24*time.Hour)) || at.After(r.To) || i > 0 && day.Day <= r.Days[i-1].Day {
+			t.Errorf("day %d is %+v", i, day)
+		}
+	}
+	if decided != 101 || gone != 1 || len(r.Days) < 4 {
+		t.Errorf("by day there are %d decisions and %d that expired: %+v", decided, gone, r.Days)
+	}
 	if r := d.report(waits.Query{From: from, Question: "payout"}); len(r.Questions) != 1 {
 		t.Errorf("of one question: %+v", r.Questions)
 	}
