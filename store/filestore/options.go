@@ -1,6 +1,9 @@
 package filestore
 
 import (
+	"context"
+	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -40,4 +43,19 @@ func (o *Options) withDefaults() (Options, error) {
 		return v, posthouse.Invalid("Poll", "is negative")
 	}
 	return v, nil
+}
+
+// Info implements [posthouse.Informer].
+func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
+	d := posthouse.StoreInfo{Kind: "files", Promise: "what is acknowledged is synced to the disk: it outlives a power cut"}
+	err := filepath.WalkDir(s.dir.path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return ctx.Err() // what is gone by now has no size
+		}
+		if info, err := e.Info(); err == nil {
+			d.Bytes += info.Size()
+		}
+		return ctx.Err()
+	})
+	return d, err
 }

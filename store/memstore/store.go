@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 
@@ -24,6 +25,7 @@ var (
 	_ posthouse.Checker      = (*Store)(nil)
 	_ posthouse.SlotLister   = (*Store)(nil)
 	_ posthouse.BulkAppender = (*Store)(nil)
+	_ posthouse.Informer     = (*Store)(nil)
 )
 
 // An entry never changes. A removal of bodies replaces it.
@@ -49,4 +51,9 @@ func (s *Store) Close() error {
 		s.slots = nil
 	}
 	return nil
+}
+
+// Info implements [posthouse.Informer].
+func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
+	return posthouse.StoreInfo{Kind: "memory", Promise: "nothing outlives the process"}, ctx.Err()
 }

@@ -288,3 +288,8 @@ func withoutPasswords(servers string) string {
 	}
 	return strings.Join(hosts, ",")
 }
+
+// Info implements [posthouse.Informer].
+func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
+	return posthouse.StoreInfo{Kind: "NATS JetStream", Promise: "what is acknowledged is in the stream, on a majority of its replicas"}, ctx.Err()
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/posthouse/posthouse"
 )
 
 // settings are those that lose acknowledged writes where they are off.
@@ -56,4 +58,12 @@ func (s *Store) judgeServer(ctx context.Context, c *conn) error {
 		s.opts.Logger.Warn("posthouse: Postgres may lose acknowledged writes", "store", s.where, "weak", weak)
 	}
 	return err
+}
+
+// Info implements [posthouse.Informer].
+func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
+	d := posthouse.StoreInfo{Kind: "Postgres", Promise: "what is acknowledged is committed by the server, as its synchronous_commit says"}
+	return d, s.read(ctx, "read the size", func(ctx context.Context, c *conn) error {
+		return c.Conn.QueryRow(ctx, "select pg_database_size(current_database())").Scan(&d.Bytes)
+	})
 }

@@ -87,3 +87,8 @@ func (s *Store) judge(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Info implements [posthouse.Informer].
+func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
+	return posthouse.StoreInfo{Kind: "Redis", Promise: "what is acknowledged is in the append-only file, synced as appendfsync says"}, ctx.Err()
+}

@@ -174,3 +174,8 @@ func (s *Store) Close() error {
 	s.objects.bucket.close()
 	return nil
 }
+
+// Info implements [posthouse.Informer].
+func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
+	return posthouse.StoreInfo{Kind: "S3", Promise: "what is acknowledged is in an object of the bucket"}, ctx.Err()
+}

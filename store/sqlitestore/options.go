@@ -79,3 +79,12 @@ func (s *Store) Weak(ctx context.Context) ([]string, error) {
 	}
 	return []string{"Options.Sync is SyncNormal: a power cut loses all since the last sync"}, nil
 }
+
+// Info implements [posthouse.Informer].
+func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
+	d := posthouse.StoreInfo{Kind: "SQLite", Promise: "what is acknowledged is synced to the disk: it outlives a power cut", Bytes: size(s.path)}
+	if s.opts.Sync != SyncFull {
+		d.Promise = "what is acknowledged outlives the process, and a power cut only once it is synced"
+	}
+	return d, ctx.Err()
+}
