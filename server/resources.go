@@ -58,6 +58,7 @@ func (s *Server) newResources(o *Options) []resource {
 		served[i] = programs.Program(p)
 	}
 	gauged, _ := o.Tasks.(task.Gauged)
+	watched := &operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Notifier: o.Notifier, Version: o.Version, Now: o.Now, Life: s.life}
 	rs := []resource{
 		// /api/programs
 		programs.New(served, l, o.Runner, o.Logger),
@@ -110,8 +111,8 @@ func (s *Server) newResources(o *Options) []resource {
 		s.events,
 		// /healthz, /readyz
 		&health{ready: newReadiness(o), log: o.Logger},
-		// /metrics
-		operate.NewMetrics(&operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Notifier: o.Notifier, Version: o.Version, Now: o.Now, Life: s.life}),
+		// /metrics, /api/status
+		operate.NewMetrics(watched), operate.NewStatus(watched),
 		// /api/log-level
 		&operate.LogLevel{Level: o.LogLevel, Log: o.Logger},
 		// /api/me, /api/encryption, /openapi.json, /version

@@ -12,6 +12,7 @@ package metrics
 import (
 	"cmp"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -27,6 +28,7 @@ type Metrics struct {
 
 	appends prom.Histogram
 	failed  *prom.Counts // appends, by code
+	commits atomic.Uint64
 
 	requests *prom.Counts
 	answers  prom.Histogram
@@ -49,6 +51,9 @@ func New() *Metrics {
 // kindOutcome is the kind of the question about an effect with an unknown outcome.
 const kindOutcome = "outcome"
 
+// Commits returns how many appends to the store succeeded.
+func (m *Metrics) Commits() uint64 { return m.commits.Load() }
+
 // Appended counts one append to the store. It is for Options.Appended of package ledger.
 func (m *Metrics) Appended(records []posthouse.Record, took time.Duration, err error) {
 	m.appends.Observe(took)
@@ -60,6 +65,7 @@ func (m *Metrics) Appended(records []posthouse.Record, took time.Duration, err e
 		m.failed.Add(1, string(code))
 		return
 	}
+	m.commits.Add(1)
 	for i := range records {
 		m.count(&records[i])
 	}

@@ -24,6 +24,9 @@ var screens = []struct{ path, summary string }{
 	{"/workers", "Workers and tasks: who is connected, what waits for them, and what went wrong"},
 	{"/programs", "Programs: what is served here, and how much of it needs somebody"},
 	{"/programs/{program}", "A program: where its threads are, how a run begins, and its versions"},
+	{"/proof", "Proof: verification, keys, witnesses, and who did what"},
+	{"/overview", "The overview: what goes on, in figures"},
+	{"/settings", "Settings: of a person, and of the server as far as the role allows"},
 }
 
 // siteRoutes are the routes of the application and of its files.
