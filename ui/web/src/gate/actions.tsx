@@ -1,4 +1,4 @@
-import { Check, Ellipsis, Forward, PenLine, Reply, RotateCcw, X } from "lucide-react";
+import { AlarmClock, Check, Ellipsis, Forward, PenLine, Reply, RotateCcw, X } from "lucide-react";
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { api, get, Problem, type Gate } from "../api/client";
 import { queries } from "../data/query";
@@ -8,6 +8,7 @@ import { Hidden, Said } from "../parts/said";
 import { useKeys } from "../shell/keys";
 import { forget, replacedBy, send, useOutcome, type Verb } from "./decide";
 import type { Draft } from "./draft";
+import { Back, Snooze, useSnoozed } from "./snooze";
 import css from "./actions.module.css";
 
 const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
@@ -43,6 +44,9 @@ type Props = {
  */
 export function Actions({ gate, settled, draft, folded, showAll, go }: Props) {
   const outcome = useOutcome(gate.id);
+  const [snoozing, setSnoozing] = useState(false);
+  const snoozed = useSnoozed(gate);
+  const maySnooze = gate.may.includes("snooze") && !snoozed;
   const mounted = useRef(Date.now());
   const allowed = ways.filter((w) => gate.may.includes(w.verb) && !gate.error);
   const open = (verb: Verb) => {
@@ -50,28 +54,37 @@ export function Actions({ gate, settled, draft, folded, showAll, go }: Props) {
     else draft.open(verb);
   };
   const busy = outcome?.step === "sending";
-  const live = !settled && !busy && !draft.verb;
-  useKeys(
-    Object.fromEntries(
+  const live = !settled && !busy && !draft.verb && !snoozing;
+  useKeys({
+    ...Object.fromEntries(
       ways.map((w) => [
         w.key,
         live && allowed.includes(w) ? () => Date.now() - mounted.current > 500 && open(w.verb) : undefined,
       ]),
     ),
-  );
+    h: live && maySnooze ? () => setSnoozing(true) : undefined,
+  });
   if (settled) return gate.may.includes("ask-again") ? <AskAgain gate={gate} go={go} /> : null;
   return (
     <footer className={css.bar}>
       <div className={css.in}>
         {outcome?.step === "refused" && <Refused gate={gate} error={outcome.error} go={go} />}
+        {snoozed && <Back gate={gate} at={snoozed} />}
         {busy ? (
           <p className={css.sending} role="status">
             Recording the decision, then waiting for what follows
           </p>
         ) : draft.verb ? (
           <Confirm gate={gate} draft={draft} way={ways.find((w) => w.verb === draft.verb) as Way} />
+        ) : snoozing ? (
+          <Snooze gate={gate} close={() => setSnoozing(false)} />
         ) : allowed.length ? (
-          <Buttons allowed={allowed} open={open} folded={folded} />
+          <Buttons
+            allowed={allowed}
+            open={open}
+            folded={folded}
+            snooze={maySnooze ? () => setSnoozing(true) : undefined}
+          />
         ) : (
           <p className={css.barred}>
             <Said>{gate.barred ?? "You may look at this question, and not decide it."}</Said>
@@ -82,7 +95,17 @@ export function Actions({ gate, settled, draft, folded, showAll, go }: Props) {
   );
 }
 
-function Buttons({ allowed, open, folded }: { allowed: Way[]; open: (v: Verb) => void; folded: number }) {
+function Buttons({
+  allowed,
+  open,
+  folded,
+  snooze,
+}: {
+  allowed: Way[];
+  open: (v: Verb) => void;
+  folded: number;
+  snooze?: () => void;
+}) {
   const [first, rest] = [allowed.slice(0, 2), allowed.slice(2)];
   const button = (w: Way) => {
     const all = w.verb === "approve" && folded > 0;
@@ -100,16 +123,27 @@ function Buttons({ allowed, open, folded }: { allowed: Way[]; open: (v: Verb) =>
       </Button>
     );
   };
+  const later = snooze && (
+    <Button icon={<AlarmClock {...icon} />} hint="h" title="Hide it from your own inbox for a while" onClick={snooze}>
+      Snooze
+    </Button>
+  );
   return (
     <div className={css.line}>
       {first.map(button)}
-      <span className={css.rest}>{rest.map(button)}</span>
-      {rest.length > 0 && (
+      <span className={css.rest}>
+        {rest.map(button)}
+        {later}
+      </span>
+      {(rest.length > 0 || later) && (
         <details className={css.menu}>
           <summary aria-label="other actions">
             <Ellipsis {...icon} />
           </summary>
-          <div>{rest.map(button)}</div>
+          <div>
+            {rest.map(button)}
+            {later}
+          </div>
         </details>
       )}
     </div>

@@ -3,9 +3,10 @@ import { Link } from "wouter";
 import type { Gate } from "../api/client";
 import { inSession, useGate } from "../data/gates";
 import { done, useOutcome } from "../gate/decide";
+import { useSnoozed } from "../gate/snooze";
 import { named } from "../parts/id";
 import { Said } from "../parts/said";
-import { Ago, isSoon, length, useNow } from "../parts/time";
+import { Ago, exact, isSoon, length, useNow } from "../parts/time";
 import type { Group } from "./order";
 import { setOf } from "./together";
 import css from "./list.module.css";
@@ -72,14 +73,25 @@ function Row({
     if (on) ref.current?.scrollIntoView({ block: "nearest" });
   }, [on]);
   const outcome = useOutcome(gate.id);
-  const settled = decided || gone || outcome?.step === "acknowledged";
+  const snoozed = useSnoozed(gate);
+  const settled = decided || (gone && !snoozed) || outcome?.step === "acknowledged";
   return (
     <li ref={ref} className={`${css.row} ${on ? css.on : ""} ${settled && !decided ? css.settled : ""}`}>
       <Link href={href} replace aria-current={on ? "true" : undefined}>
         <span className={css.intent}>
           <Said>{gate.intent}</Said>
         </span>
-        <span className={css.end}>{settled ? <Ended gate={gate} /> : <Due gate={gate} />}</span>
+        <span className={css.end}>
+          {settled ? (
+            <Ended gate={gate} />
+          ) : snoozed ? (
+            <span className={css.quiet} title={exact(snoozed)}>
+              snoozed
+            </span>
+          ) : (
+            <Due gate={gate} />
+          )}
+        </span>
         <span className={css.about}>
           <Said>{about(gate)}</Said>
         </span>

@@ -4,6 +4,7 @@ import { Link, useLocation, useSearch } from "wouter";
 import type { Gate } from "../api/client";
 import { inSession, useGates, useSessions, type Place } from "../data/gates";
 import { GateDetail } from "../gate/detail";
+import { isSnoozed } from "../gate/snooze";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
 import { Empty, Failure, Skeleton } from "../parts/notice";
@@ -140,7 +141,7 @@ function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | und
           <GateDetail
             key={gate.id}
             listed={gate}
-            gone={gone.has(gate.id)}
+            gone={gone.has(gate.id) && !isSnoozed(gate.id)}
             go={(id) => go(addressOf(place, id))}
             back={
               <p className={css.back}>

@@ -1,0 +1,119 @@
+import { AlarmClock } from "lucide-react";
+import { useEffect, useRef, useState, useSyncExternalStore, type KeyboardEvent } from "react";
+import { api, get, type Gate } from "../api/client";
+import { queries } from "../data/query";
+import { Button } from "../parts/button";
+import { Failure } from "../parts/notice";
+import { exact } from "../parts/time";
+import css from "./snooze.module.css";
+
+/** What this page snoozed stays where it is, with the moment at which it comes back. */
+const until = new Map<string, string>();
+const listeners = new Set<() => void>();
+
+const note = (id: string, at: string | undefined) => {
+  if (at) until.set(id, at);
+  else until.delete(id);
+  for (const l of listeners) l();
+};
+
+const subscribe = (l: () => void) => {
+  listeners.add(l);
+  return () => listeners.delete(l);
+};
+
+/** useSnoozed says until when a question is hidden from one's inbox, as this page or the list knows. */
+export const useSnoozed = (gate: Gate | undefined) =>
+  useSyncExternalStore(subscribe, () => gate && (until.get(gate.id) ?? gate.snoozedUntil));
+
+/** isSnoozed says whether this page snoozed a question. */
+export const isSnoozed = (id: string) => until.has(id);
+
+type Choice = { name: string; at?: Date };
+
+/** choices are when a question may come back: all before its deadline, which no snooze moves. */
+export function choices(gate: Pick<Gate, "expiresAt" | "remind" | "escalation">, now: Date): Choice[] {
+  const at = (days: number, hour: number) =>
+    new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hour, 0, 0);
+  const monday = ((8 - now.getDay()) % 7 || 7) as number;
+  const all: Choice[] = [
+    { name: "1 hour", at: new Date(now.getTime() + 3_600_000) },
+    { name: "4 hours", at: new Date(now.getTime() + 4 * 3_600_000) },
+    { name: "tomorrow at 9", at: at(1, 9) },
+    ...(monday > 1 ? [{ name: "Monday at 9", at: at(monday, 9) }] : []),
+  ].filter((c) => !gate.expiresAt || c.at.getTime() < Date.parse(gate.expiresAt));
+  const reminded = (gate.remind ?? []).some((r) => Date.parse(r) > now.getTime());
+  return reminded || gate.escalation ? [...all, { name: "its reminder" }] : all;
+}
+
+/** Snooze asks until when a question is hidden. It moves no deadline and no right. */
+export function Snooze({ gate, close }: { gate: Gate; close: () => void }) {
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const first = useRef<HTMLDivElement>(null);
+  useEffect(() => first.current?.querySelector("button")?.focus(), []);
+  const params = { path: { id: gate.id } };
+  const send = async (c: Choice) => {
+    setBusy(true);
+    try {
+      const body = c.at ? { until: c.at.toISOString() } : {};
+      const now = await get(api.POST("/api/gates/{id}/snooze", { params, body }));
+      note(gate.id, now.snoozedUntil);
+      close();
+      await queries.invalidateQueries({ queryKey: ["live"] });
+    } catch (e) {
+      setError(e);
+      setBusy(false);
+    }
+  };
+  const press = (e: KeyboardEvent) => {
+    if (e.key !== "Escape") return;
+    e.preventDefault();
+    close();
+  };
+  const offered = choices(gate, new Date());
+  return (
+    <div ref={first} className={css.snooze} role="group" aria-label="snooze until" onKeyDown={press}>
+      <p>
+        <AlarmClock size={16} strokeWidth={1.5} aria-hidden /> Hide it from your inbox for
+        <span> its deadline stays, and others see it</span>
+      </p>
+      {error !== undefined && <Failure error={error} safe="It is where it was." />}
+      <div className={css.choices}>
+        {offered.map((c) => (
+          <Button key={c.name} disabled={busy} title={c.at && exact(c.at.toISOString())} onClick={() => void send(c)}>
+            {c.name}
+          </Button>
+        ))}
+        {offered.length === 0 && <span>Its deadline is within the hour.</span>}
+        <Button tone="quiet" hint="Esc" onClick={close}>
+          Back
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** Back says when a snoozed question comes back, and has it back now. */
+export function Back({ gate, at }: { gate: Gate; at: string }) {
+  const [error, setError] = useState<unknown>();
+  const back = async () => {
+    try {
+      await get(api.DELETE("/api/gates/{id}/snooze", { params: { path: { id: gate.id } } }));
+      note(gate.id, undefined);
+      await queries.invalidateQueries({ queryKey: ["live"] });
+    } catch (e) {
+      setError(e);
+    }
+  };
+  return (
+    <div className={css.back} role="status">
+      <AlarmClock size={14} strokeWidth={1.5} aria-hidden />
+      <span>Snoozed: it is back in your inbox at {exact(at)}.</span>
+      <Button tone="quiet" onClick={() => void back()}>
+        Have it back
+      </Button>
+      {error !== undefined && <Failure error={error} />}
+    </div>
+  );
+}
