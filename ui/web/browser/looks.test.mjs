@@ -37,6 +37,14 @@ const screens = [
   { name: "workers", path: "/workers", ready: "[aria-label=workers] td" },
   { name: "tasks", path: "/workers?show=tasks", ready: "[aria-label='open tasks'] td" },
   { name: "failed", path: "/workers?show=failed", ready: "[aria-label='failed tasks'] td" },
+  { name: "proof", path: "/proof", ready: "section[aria-label='newest verification'] h2", press: "Verify now" },
+  { name: "keys", path: "/proof?show=keys", ready: "[aria-label=keys] td" },
+  { name: "audit", path: "/proof?show=audit", ready: "[aria-label='who did what'] td" },
+  { name: "access", path: "/proof?show=access", ready: "[aria-label=tokens] td" },
+  { name: "overview", path: "/overview", ready: "[aria-label='waits by question'] td" },
+  { name: "settings", path: "/settings", ready: "[aria-label='my substitute'] form" },
+  { name: "settings-tokens", path: "/settings?show=tokens", ready: "[aria-label='access tokens'] td" },
+  { name: "settings-webhooks", path: "/settings?show=webhooks", ready: "main h2" },
   { name: "letters", path: "/workers?show=letters", ready: "[aria-label='dead letters'] td" },
 ];
 

@@ -1,7 +1,8 @@
 // The screens by their addresses. Each is loaded when it is first looked at; those with an icon stand
 // in the navigation.
 
-import { Inbox, Server, Split, Workflow, type LucideIcon } from "lucide-react";
+import { Inbox, Split, Workflow, type LucideIcon } from "lucide-react";
+import { ChartNoAxesColumn, Server, Settings2, ShieldCheck } from "lucide-react";
 import type { ComponentType, FunctionComponent } from "react";
 import { later as part } from "./parts/later";
 import { Skeleton } from "./parts/notice";
@@ -65,5 +66,23 @@ export const screens: Screen[] = [
     name: "Workers and tasks",
     icon: Server,
     screen: later(async () => (await import("./workers/screen")).WorkersScreen),
+  },
+  {
+    path: "/proof",
+    name: "Proof",
+    icon: ShieldCheck,
+    screen: later(async () => (await import("./proof/screen")).ProofScreen),
+  },
+  {
+    path: "/overview",
+    name: "Overview",
+    icon: ChartNoAxesColumn,
+    screen: later(async () => (await import("./overview/screen")).OverviewScreen),
+  },
+  {
+    path: "/settings",
+    name: "Settings",
+    icon: Settings2,
+    screen: later(async () => (await import("./settings/screen")).SettingsScreen),
   },
 ];

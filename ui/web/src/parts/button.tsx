@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from "react";
 import { Key } from "./key";
 import css from "./button.module.css";
 
-type Tone = "plain" | "go" | "danger" | "quiet";
+type Tone = "plain" | "go" | "strong" | "danger" | "quiet";
 
 type Props = ComponentProps<"button"> & {
   tone?: Tone;

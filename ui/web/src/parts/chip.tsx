@@ -49,6 +49,17 @@ const states: Record<string, { tone: Tone; icon: LucideIcon }> = {
   delayed: { tone: "grey", icon: Clock },
   connected: { tone: "done", icon: Check },
   silent: { tone: "failed", icon: TriangleAlert },
+  verified: { tone: "done", icon: Check },
+  faults: { tone: "failed", icon: X },
+  signs: { tone: "done", icon: Check },
+  known: { tone: "grey", icon: Check },
+  retired: { tone: "grey", icon: Archive },
+  good: { tone: "done", icon: Check },
+  ok: { tone: "done", icon: Check },
+  new: { tone: "grey", icon: CircleDashed },
+  retrying: { tone: "waiting", icon: Clock },
+  down: { tone: "failed", icon: X },
+  gone: { tone: "outline", icon: Ban },
   weak: { tone: "failed", icon: TriangleAlert },
 };
 

@@ -1,0 +1,178 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import type { Waits } from "../data/overview";
+import { Button } from "../parts/button";
+import { Failure } from "../parts/notice";
+import { Part, Quiet } from "../parts/page";
+import { Said } from "../parts/said";
+import { Table } from "../parts/table";
+import css from "./overview.module.css";
+
+type Question = Waits["questions"][number];
+type Person = Question["people"][number];
+
+/** span says a length such as 8h55m31.8s in its largest units. */
+export function span(text: string | undefined): string {
+  const m = /^(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)(ms|s))?/.exec(text ?? "");
+  if (!m || !text) return "";
+  const [hours, minutes, rest] = [Number(m[1] ?? 0), Number(m[2] ?? 0), Number(m[3] ?? 0)];
+  if (hours >= 48) return `${Math.floor(hours / 24)} d`;
+  if (hours > 0) return `${hours} h`;
+  if (minutes > 0) return `${minutes} min`;
+  return m[4] === "ms" ? "0 s" : `${Math.floor(rest)} s`;
+}
+
+const zero = (n: number) => (n ? n.toLocaleString("en") : <span className={css.zero}>0</span>);
+
+const first = 12;
+
+/** Questions shows what waits for people: by question, and by person where the role allows. */
+export function Questions({
+  waits,
+  open,
+  error,
+}: {
+  waits: Waits | undefined;
+  open: Record<string, number> | undefined;
+  error: unknown;
+}) {
+  if (error) return <Failure error={error} />;
+  if (waits)
+    return (
+      <>
+        <Part
+          title="Waits by question"
+          says={`open now, and decided in the last 30 days${waits.more ? "; the newest are counted" : ""}`}
+        >
+          {waits.questions.length === 0 ? (
+            <Quiet>No program has asked anything in this time.</Quiet>
+          ) : (
+            <Rows name="Question" rows={waits.questions.map((q) => ({ name: q.question, figures: q }))} />
+          )}
+        </Part>
+        {waits.questions.length > 0 && (
+          <Part title="Waits by person" says="theirs to decide now, and how long what they decided waited for them">
+            <Rows name="Person" rows={people(waits.questions)} />
+          </Part>
+        )}
+      </>
+    );
+  const names = Object.entries(open ?? {}).sort((a, b) => b[1] - a[1]);
+  if (!open) return null;
+  return (
+    <Part title="Waits by question" says="open now">
+      {names.length === 0 ? (
+        <Quiet>Nothing waits for a decision.</Quiet>
+      ) : (
+        <Table
+          label="waits by question"
+          columns={[
+            { name: "Question", grow: true },
+            { name: "Open", end: true },
+          ]}
+          rows={names.map(([name, n]) => ({
+            key: name,
+            cells: [
+              <Said key="name">{name}</Said>,
+              <Link key="n" href="/?show=open">
+                {n}
+              </Link>,
+            ],
+          }))}
+        />
+      )}
+    </Part>
+  );
+}
+
+type Figures = Pick<Person, "open" | "openSince" | "decided" | "wait" | "expired">;
+
+/** people adds up each person's figures over all questions. Of medians it keeps the longest. */
+function people(questions: Question[]): { name: string; figures: Figures }[] {
+  const all = new Map<string, Figures>();
+  for (const q of questions)
+    for (const p of q.people) {
+      const was = all.get(p.person);
+      all.set(
+        p.person,
+        was
+          ? {
+              open: was.open + p.open,
+              decided: was.decided + p.decided,
+              expired: was.expired + p.expired,
+              openSince: longer(was.openSince, p.openSince, "longest"),
+              wait: longer(was.wait, p.wait, "median"),
+            }
+          : p,
+      );
+    }
+  return [...all]
+    .map(([name, figures]) => ({ name, figures }))
+    .sort((a, b) => b.figures.open - a.figures.open || b.figures.decided - a.figures.decided);
+}
+
+/** seconds reads a length as the API writes it. */
+const seconds = (text: string | undefined) => {
+  const m = /^(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?/.exec(text ?? "");
+  return m ? Number(m[1] ?? 0) * 3600 + Number(m[2] ?? 0) * 60 + Number(m[3] ?? 0) : 0;
+};
+
+type Spread = Person["wait"];
+
+const longer = (a: Spread, b: Spread, by: "longest" | "median"): Spread =>
+  seconds(a?.[by]) >= seconds(b?.[by]) ? a : b;
+
+function Rows({ name, rows }: { name: "Question" | "Person"; rows: { name: string; figures: Figures }[] }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? rows : rows.slice(0, first);
+  return (
+    <>
+      <Table
+        label={name === "Question" ? "waits by question" : "waits by person"}
+        columns={[
+          { name, grow: true },
+          { name: "Open", end: true },
+          { name: "Longest", end: true },
+          { name: "Decided", end: true },
+          { name: name === "Question" ? "Median wait" : "Longest median", end: true },
+          { name: "Expired", end: true },
+        ]}
+        rows={shown.map(({ name: of, figures: f }) => ({
+          key: of,
+          cells: [
+            of ? <Said key="name">{of}</Said> : <span className={css.zero}>anyone with the role</span>,
+            f.open ? (
+              <Link key="open" href="/?show=open">
+                {f.open}
+              </Link>
+            ) : (
+              zero(0)
+            ),
+            f.openSince ? span(f.openSince.longest) : "",
+            f.decided ? (
+              <Link
+                key="decided"
+                href={
+                  name === "Person" && of
+                    ? `/proof?${new URLSearchParams({ show: "audit", by: of, days: "30" })}`
+                    : "/?show=decided"
+                }
+              >
+                {f.decided}
+              </Link>
+            ) : (
+              zero(0)
+            ),
+            f.wait ? span(f.wait.median) : "",
+            zero(f.expired),
+          ],
+        }))}
+      />
+      {rows.length > shown.length && (
+        <p className={css.more}>
+          <Button onClick={() => setAll(true)}>Show all {rows.length}</Button>
+        </p>
+      )}
+    </>
+  );
+}
