@@ -46,8 +46,8 @@ type Report struct {
 // A Day counts what ended on it.
 type Day struct {
 	Day     string `json:"day" doc:"as in 2026-11-26, in UTC"`
-	Decided int    `json:"decided"`
-	Expired int    `json:"expired"`
+	Decided int    `json:"decided" doc:"questions that were decided on it"`
+	Expired int    `json:"expired" doc:"that nobody decided in time"`
 }
 
 // Figures are what a report says of a question, or of a person.

@@ -18,7 +18,12 @@ export default defineConfig({
     emptyOutDir: true,
     manifest: true,
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    modulePreload: {
+      polyfill: false,
+      // A screen that is loaded later names its styles only: lists of its scripts would be in the first load.
+      resolveDependencies: (_, deps, { hostType }) =>
+        hostType === "js" ? deps.filter((d) => d.endsWith(".css")) : deps,
+    },
     target: "es2023",
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: "base", test: first }] } } },
     license: { fileName: "licences.md" },

@@ -2,7 +2,7 @@
 // in the navigation.
 
 import { Inbox, Split, Workflow, type LucideIcon } from "lucide-react";
-import { ChartNoAxesColumn, Server, Settings2, ShieldCheck } from "lucide-react";
+import { ChartNoAxesColumn, Server, ShieldCheck } from "lucide-react";
 import type { ComponentType, FunctionComponent } from "react";
 import { later as part } from "./parts/later";
 import { Skeleton } from "./parts/notice";
@@ -82,7 +82,6 @@ export const screens: Screen[] = [
   {
     path: "/settings",
     name: "Settings",
-    icon: Settings2,
     screen: later(async () => (await import("./settings/screen")).SettingsScreen),
   },
 ];

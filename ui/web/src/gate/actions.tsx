@@ -3,15 +3,19 @@ import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 
 import { api, get, Problem, type Gate } from "../api/client";
 import { queries } from "../data/query";
 import { Button } from "../parts/button";
+import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { useKeys } from "../shell/keys";
 import { forget, replacedBy, send, useOutcome, type Verb } from "./decide";
 import type { Draft } from "./draft";
-import { Back, Snooze, useSnoozed } from "./snooze";
+import { useSnoozed } from "./snoozed";
 import css from "./actions.module.css";
 
 const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
+
+const Snooze = later(async () => (await import("./snooze")).Snooze);
+const Back = later(async () => (await import("./snooze")).Back);
 
 type Way = { verb: Verb; name: string; key: string; icon: ReactNode; says: string };
 
@@ -123,7 +127,7 @@ function Buttons({
       </Button>
     );
   };
-  const later = snooze && (
+  const hide = snooze && (
     <Button icon={<AlarmClock {...icon} />} hint="h" title="Hide it from your own inbox for a while" onClick={snooze}>
       Snooze
     </Button>
@@ -133,16 +137,16 @@ function Buttons({
       {first.map(button)}
       <span className={css.rest}>
         {rest.map(button)}
-        {later}
+        {hide}
       </span>
-      {(rest.length > 0 || later) && (
+      {(rest.length > 0 || hide) && (
         <details className={css.menu}>
           <summary aria-label="other actions">
             <Ellipsis {...icon} />
           </summary>
           <div>
             {rest.map(button)}
-            {later}
+            {hide}
           </div>
         </details>
       )}

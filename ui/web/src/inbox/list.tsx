@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import type { Gate } from "../api/client";
 import { inSession, useGate } from "../data/gates";
 import { done, useOutcome } from "../gate/decide";
-import { useSnoozed } from "../gate/snooze";
+import { useSnoozed } from "../gate/snoozed";
 import { named } from "../parts/id";
 import { Said } from "../parts/said";
 import { Ago, exact, isSoon, length, useNow } from "../parts/time";

@@ -4,7 +4,7 @@ import { Link, useLocation, useSearch } from "wouter";
 import type { Gate } from "../api/client";
 import { inSession, useGates, useSessions, type Place } from "../data/gates";
 import { GateDetail } from "../gate/detail";
-import { isSnoozed } from "../gate/snooze";
+import { isSnoozed } from "../gate/snoozed";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
 import { Empty, Failure, Skeleton } from "../parts/notice";

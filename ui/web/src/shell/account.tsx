@@ -1,9 +1,6 @@
-import { useState } from "react";
+import { Link } from "wouter";
 import type { Schemas } from "../api/client";
 import { Said } from "../parts/said";
-import { utc } from "../parts/time";
-import { keysOff } from "./keys";
-import { setTheme, theme, type Theme } from "./theme";
 import css from "./account.module.css";
 
 const powers: Record<Schemas["MeBody"]["role"], string> = {
@@ -13,55 +10,27 @@ const powers: Record<Schemas["MeBody"]["role"], string> = {
   worker: "may handle tasks",
 };
 
-/** Account says who is logged in, and has what each person chooses for this browser. */
-export function Account({ me, keys }: { me: Schemas["MeBody"]; keys: () => void }) {
-  const [chosen, choose] = useState<Theme>(theme());
-  const flip = (name: string, value: string) => {
-    if (localStorage.getItem(name) === value) localStorage.removeItem(name);
-    else localStorage.setItem(name, value);
-    location.reload();
-  };
-  return (
-    <div id="account" popover="auto" className={css.account}>
-      <p className={css.name}>
-        <strong>
-          <Said>{me.name}</Said>
-        </strong>
-        <span>
-          {me.role}: {powers[me.role]}
-        </span>
-      </p>
-      <fieldset className={css.themes}>
-        <legend>Theme</legend>
-        {(["system", "light", "dark"] as const).map((t) => (
-          <label key={t}>
-            <input
-              type="radio"
-              name="theme"
-              checked={chosen === t}
-              onChange={() => {
-                setTheme(t);
-                choose(t);
-              }}
-            />
-            {t}
-          </label>
-        ))}
-      </fieldset>
-      <label className={css.line}>
-        <input type="checkbox" checked={utc()} onChange={() => flip("utc", "yes")} />
-        times in UTC
-      </label>
-      <label className={css.line}>
-        <input type="checkbox" checked={!keysOff()} onChange={() => flip("keys", "off")} />
-        single keys
-      </label>
-      <button type="button" className={css.link} onClick={keys} popoverTarget="account">
-        Keys
-      </button>
-      <form method="post" action="/logout">
-        <button className={css.link}>Log out</button>
-      </form>
-    </div>
-  );
-}
+const close = () => document.getElementById("account")?.hidePopover();
+
+/** Account says who is logged in, and leads to what each person chooses. */
+export const Account = ({ me, keys }: { me: Schemas["MeBody"]; keys: () => void }) => (
+  <div id="account" popover="auto" className={css.account}>
+    <p className={css.name}>
+      <strong>
+        <Said>{me.name}</Said>
+      </strong>
+      <span>
+        {me.role}: {powers[me.role]}
+      </span>
+    </p>
+    <Link href="/settings" className={css.link} onClick={close}>
+      Settings
+    </Link>
+    <button type="button" className={css.link} onClick={keys} popoverTarget="account">
+      Keys
+    </button>
+    <form method="post" action="/logout">
+      <button className={css.link}>Log out</button>
+    </form>
+  </div>
+);
