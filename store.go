@@ -260,23 +260,14 @@ type Weaker interface {
 	Weak(ctx context.Context) ([]string, error)
 }
 
-// An Informer is a Store that says what it is.
+// An Informer is a Store that says what it is, for people, with its size; 0: that is not known.
 type Informer interface {
-	// Info returns what the store is, for people. Its work is small: no thread is read.
-	Info(ctx context.Context) (StoreInfo, error)
+	Info(ctx context.Context) (kind, promise string, bytes int64, err error)
 }
 
-// A StoreInfo says what a store is.
-type StoreInfo struct {
-	Kind    string `json:"kind"`            // as in SQLite
-	Promise string `json:"promise"`         // when a write is acknowledged, and what it then outlives
-	Bytes   int64  `json:"bytes,omitempty"` // that it takes on its disk or server; 0: not known
-}
-
-// An Excluder is a Store that only one process can have open for writing. A lease of
-// another owner is then free at once, unless a Ledger of this process runs the thread,
-// which Runs knows. A wrapper of an Excluder must pass both on, or every Ledger of the
-// process must use the wrapper.
+// An Excluder is a Store that only one process can have open for writing. A lease of another owner is
+// then free at once, unless a Ledger of this process runs the thread, which Runs knows. A wrapper of an
+// Excluder must pass both on, or every Ledger of the process must use the wrapper.
 type Excluder interface {
 	Exclusive() bool
 	Runs() *Running // the same at each call; never nil

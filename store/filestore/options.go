@@ -46,16 +46,15 @@ func (o *Options) withDefaults() (Options, error) {
 }
 
 // Info implements [posthouse.Informer].
-func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
-	d := posthouse.StoreInfo{Kind: "files", Promise: "what is acknowledged is synced to the disk: it outlives a power cut"}
-	err := filepath.WalkDir(s.dir.path, func(_ string, e fs.DirEntry, err error) error {
+func (s *Store) Info(ctx context.Context) (kind, promise string, bytes int64, err error) {
+	err = filepath.WalkDir(s.dir.path, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return ctx.Err() // what is gone by now has no size
 		}
 		if info, err := e.Info(); err == nil {
-			d.Bytes += info.Size()
+			bytes += info.Size()
 		}
 		return ctx.Err()
 	})
-	return d, err
+	return "files", "what is acknowledged is synced to the disk: it outlives a power cut", bytes, err
 }

@@ -54,6 +54,6 @@ func (s *Store) Close() error {
 }
 
 // Info implements [posthouse.Informer].
-func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
-	return posthouse.StoreInfo{Kind: "memory", Promise: "nothing outlives the process"}, ctx.Err()
+func (s *Store) Info(ctx context.Context) (kind, promise string, bytes int64, err error) {
+	return "memory", "nothing outlives the process", 0, ctx.Err()
 }

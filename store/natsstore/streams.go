@@ -290,6 +290,6 @@ func withoutPasswords(servers string) string {
 }
 
 // Info implements [posthouse.Informer].
-func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
-	return posthouse.StoreInfo{Kind: "NATS JetStream", Promise: "what is acknowledged is in the stream, on a majority of its replicas"}, ctx.Err()
+func (s *Store) Info(ctx context.Context) (kind, promise string, bytes int64, err error) {
+	return "NATS JetStream", "what is acknowledged is in the stream, on a majority of its replicas", 0, ctx.Err()
 }

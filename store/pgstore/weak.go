@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/posthouse/posthouse"
 )
 
 // settings are those that lose acknowledged writes where they are off.
@@ -61,9 +59,9 @@ func (s *Store) judgeServer(ctx context.Context, c *conn) error {
 }
 
 // Info implements [posthouse.Informer].
-func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
-	d := posthouse.StoreInfo{Kind: "Postgres", Promise: "what is acknowledged is committed by the server, as its synchronous_commit says"}
-	return d, s.read(ctx, "read the size", func(ctx context.Context, c *conn) error {
-		return c.Conn.QueryRow(ctx, "select pg_database_size(current_database())").Scan(&d.Bytes)
+func (s *Store) Info(ctx context.Context) (kind, promise string, bytes int64, err error) {
+	err = s.read(ctx, "read the size", func(ctx context.Context, c *conn) error {
+		return c.Conn.QueryRow(ctx, "select pg_database_size(current_database())").Scan(&bytes)
 	})
+	return "Postgres", "what is acknowledged is committed by the server, as its synchronous_commit says", bytes, err
 }

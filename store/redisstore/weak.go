@@ -89,6 +89,6 @@ func (s *Store) judge(ctx context.Context) error {
 }
 
 // Info implements [posthouse.Informer].
-func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
-	return posthouse.StoreInfo{Kind: "Redis", Promise: "what is acknowledged is in the append-only file, synced as appendfsync says"}, ctx.Err()
+func (s *Store) Info(ctx context.Context) (kind, promise string, bytes int64, err error) {
+	return "Redis", "what is acknowledged is in the append-only file, synced as appendfsync says", 0, ctx.Err()
 }

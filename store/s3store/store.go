@@ -176,6 +176,6 @@ func (s *Store) Close() error {
 }
 
 // Info implements [posthouse.Informer].
-func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
-	return posthouse.StoreInfo{Kind: "S3", Promise: "what is acknowledged is in an object of the bucket"}, ctx.Err()
+func (s *Store) Info(ctx context.Context) (kind, promise string, bytes int64, err error) {
+	return "S3", "what is acknowledged is in an object of the bucket", 0, ctx.Err()
 }

@@ -81,10 +81,10 @@ func (s *Store) Weak(ctx context.Context) ([]string, error) {
 }
 
 // Info implements [posthouse.Informer].
-func (s *Store) Info(ctx context.Context) (posthouse.StoreInfo, error) {
-	d := posthouse.StoreInfo{Kind: "SQLite", Promise: "what is acknowledged is synced to the disk: it outlives a power cut", Bytes: size(s.path)}
+func (s *Store) Info(ctx context.Context) (kind, promise string, bytes int64, err error) {
+	promise = "what is acknowledged is synced to the disk: it outlives a power cut"
 	if s.opts.Sync != SyncFull {
-		d.Promise = "what is acknowledged outlives the process, and a power cut only once it is synced"
+		promise = "what is acknowledged outlives the process, and a power cut only once it is synced"
 	}
-	return d, ctx.Err()
+	return "SQLite", promise, size(s.path), ctx.Err()
 }

@@ -88,11 +88,11 @@ func (s *Status) describe(ctx context.Context) (StoreStatus, error) {
 	store := s.watched.Ledger.Store()
 	of := StoreStatus{Kind: "a store of the program's own", Promise: "it does not say"}
 	if d, ok := store.(posthouse.Informer); ok {
-		info, err := d.Info(ctx)
+		var err error
+		of.Kind, of.Promise, of.Bytes, err = d.Info(ctx)
 		if err != nil {
 			return of, err
 		}
-		of.Kind, of.Promise, of.Bytes = info.Kind, info.Promise, info.Bytes
 	}
 	if weak, ok := store.(posthouse.Weaker); ok {
 		var err error

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { choices } from "./snooze";
+import { choices } from "./moments";
 
 const thursday = new Date(2026, 10, 26, 14, 30);
 
