@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/notify/notifyfile"
 )
 
@@ -25,5 +24,3 @@ tried again, and nothing else waits for it.`,
   posthouse webhook test ops`,
 	}, list(e), test(e), replay(e), resume(e), check(e, kinds), secret(e))
 }
-
-func path(name, verb string) string { return client.Path("api", "webhooks", name, verb) }
