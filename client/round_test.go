@@ -108,18 +108,24 @@ func TestRound(t *testing.T) {
 func proved(t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx, p := t.Context(), c.Proof()
-	v := must.Get(p.Verify(ctx, ""))(t)
-	for v.State == "running" {
-		v = must.Get(p.Verification(ctx, v.ID))(t)
+	ended := func(v *client.Verification) *client.Verification {
+		for v.State == "running" {
+			v = must.Get(p.Verification(ctx, v.ID))(t)
+		}
+		if !v.OK || v.Report == nil || v.Threads == 0 {
+			t.Errorf("the verification is %+v", v)
+		}
+		return v
 	}
-	if !v.OK || v.Report == nil || v.Threads == 0 {
-		t.Errorf("the verification is %+v", v)
-	}
+	ended(must.Get(p.Verify(ctx, ""))(t))
 	if keys := must.Get(p.Keys(ctx))(t); len(keys) != 1 || !keys[0].Signs {
 		t.Errorf("the keys are %+v", keys)
 	}
 	var head, file bytes.Buffer
 	must.Do(t, p.Witness(ctx, &head))
+	if v := ended(must.Get(p.VerifyAgainst(ctx, "", head.String()))(t)); v.Witness == nil || v.Witness.Threads == 0 {
+		t.Errorf("the verification against a witness is %+v", v)
+	}
 	must.Do(t, p.Export(ctx, "..", &file))
 	if !json.Valid(head.Bytes()) || file.Len() == 0 {
 		t.Errorf("the witness is %s, the export has %d bytes", head.String(), file.Len())
@@ -140,7 +146,7 @@ func TestTypesHaveWhatTheServerAnswers(t *testing.T) {
 	for name, v := range map[string]any{
 		"Event": client.Event{}, "Values": client.Values{}, "Emission": client.Emission{}, "ProgramRun": client.Run{}, "Thread": client.Thread{},
 		"Hold": client.Hold{}, "LogEntry": client.Entry{}, "Checkpoint": client.Checkpoint{}, "PartSize": client.PartSize{}, "Outcome": client.Outcome{},
-		"Gate": client.Gate{}, "BindingField": client.BindingField{}, "Verification": client.Verification{}, "Key": client.Key{}, "MeBody": client.Caller{},
+		"Gate": client.Gate{}, "BindingField": client.BindingField{}, "Verification": client.Verification{}, "Seen": client.Witnessed{}, "Key": client.Key{}, "MeBody": client.Caller{},
 		"Comparison": client.Comparison{}, "FieldChange": client.FieldChange{}, "PartChange": client.PartChange{}, "PartSide": client.PartSide{}, "PathChange": client.PathChange{},
 		"Report": client.BulkReport{}, "Item": client.BulkItem{}, "Task": client.Task{}, "Status": client.Webhook{}, "ErrorStatus": client.WebhookError{},
 		"ReplayStatus": client.WebhookReplay{}, "Tested": client.WebhookTest{}, "Token": client.Token{}, "Created": client.NewToken{},

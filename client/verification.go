@@ -23,6 +23,7 @@ type Verification struct {
 	Thread  string       `json:"thread,omitempty"` // the only one that is walked; "" is all
 	Started time.Time    `json:"startedAt"`
 	Ended   *time.Time   `json:"endedAt,omitempty"`
+	Witness *Witnessed   `json:"witness,omitempty"` // that the store is compared with, if one was given
 
 	Threads int   `json:"threads"` // so far, as the next two
 	Entries int   `json:"entries"`
@@ -33,11 +34,24 @@ type Verification struct {
 	Problem string   `json:"problem,omitempty"` // why it failed
 }
 
+// A Witnessed is the witness that a verification compares the store with.
+type Witnessed struct {
+	At      time.Time `json:"at"`      // when it was made
+	Threads int       `json:"threads"` // that it saw
+	Key     string    `json:"key"`     // that signed it
+}
+
 // Verify begins to verify the store, or for a name one thread. [posthouse.ErrBusy] says that another
 // one runs.
 func (p Proof) Verify(ctx context.Context, thread string) (*Verification, error) {
+	return p.VerifyAgainst(ctx, thread, "")
+}
+
+// VerifyAgainst is [Proof.Verify] that also compares the store with a witness, the text that the server
+// gave of it at an earlier time, at most 16 MiB: a store that was put back to an older state has faults.
+func (p Proof) VerifyAgainst(ctx context.Context, thread, witness string) (*Verification, error) {
 	v := new(Verification)
-	return v, p.client.ask(ctx, http.MethodPost, "/api/verifications", nil, members("thread", thread), v)
+	return v, p.client.ask(ctx, http.MethodPost, "/api/verifications", nil, members("thread", thread, "witness", witness), v)
 }
 
 // Verification returns one that has begun, with its report once it is done. [posthouse.ErrNotFound].
