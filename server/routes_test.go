@@ -134,7 +134,7 @@ func TestUnknownParametersAndIDs(t *testing.T) {
 			t.Errorf("r.Method %s, r.Path %s, a.body %s", r.Method, r.Path, a.body)
 		}
 		if strings.Contains(r.Path, "{id}") && r.Style != api.Page { // what a page is about is asked for by its script
-			pattern := strings.Replace(r.Path, "{version}", "1", 1)
+			pattern := strings.NewReplacer("{version}", "1", "{seq}", "1").Replace(r.Path)
 			for _, id := range []string{"unknown", "gate-unknown", "run:7$x._-"} {
 				h.send(ask{method: r.Method, path: strings.Replace(pattern, "{id}", id, 1)}).refused(posthouse.CodeNotFound)
 			}
