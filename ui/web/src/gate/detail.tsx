@@ -137,11 +137,7 @@ function About({ gate, settled }: { gate: Gate; settled: boolean }) {
       </span>
       {!settled && (
         <span>
-          {gate.may.length > 0 ? (
-            "you may decide"
-          ) : (
-            <Said>{gate.barred ? `not you: ${gate.barred}` : "you may not decide this"}</Said>
-          )}
+          <Said>{rightOf(gate)}</Said>
           {(gate.assignees ?? []).length > 0 && (
             <>
               , asked of <Said>{(gate.assignees ?? []).join(", ")}</Said>
@@ -173,6 +169,14 @@ function About({ gate, settled }: { gate: Gate; settled: boolean }) {
       ))}
     </p>
   );
+}
+
+const verdicts = ["approve", "reject", "edit", "respond"];
+
+/** rightOf says whether the person may decide, and why not all that the question allows. */
+function rightOf({ may, barred }: Gate): string {
+  if (!may.some((m) => verdicts.includes(m))) return barred ? `not you: ${barred}` : "you may not decide this";
+  return barred ? `you may ${may.filter((m) => verdicts.includes(m)).join(" or ")} only: ${barred}` : "you may decide";
 }
 
 /** Rest shows what the question's text says after its first line, and why people are asked. */

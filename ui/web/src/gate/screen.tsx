@@ -62,7 +62,9 @@ export function GateScreen({ id }: { id: string }) {
               {grant.data && <Receipts gate={gate.data} grant={grant.data} />}
             </GateDetail>
           </div>
-          <aside className={css.life}>{grant.data && <Life grant={grant.data} />}</aside>
+          <aside className={css.life} tabIndex={0} aria-label="its life">
+            {grant.data && <Life grant={grant.data} />}
+          </aside>
         </div>
       )}
     </>

@@ -8,7 +8,7 @@ import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
 import { Folds, useFolds } from "../parts/fold";
 import { Value } from "../parts/value";
-import { sum } from "../text/decimal";
+import { sumOf } from "../text/decimal";
 import { inline, onRecord } from "../text/json";
 import css from "./set.module.css";
 
@@ -30,6 +30,7 @@ export function SetDetail({ gates, address }: { gates: Gate[]; address: (id: str
   const columns = gates[0]?.binding ?? [];
   const cell = (g: Gate, i: number) => onRecord(g.binding[i]?.value) ?? { kind: "text" as const, source: "null" };
   const differs = columns.map((_, i) => new Set(gates.map((g) => inline(cell(g, i)))).size > 1);
+  const mixed = columns.some((c, i) => differs[i] && /currency|unit/i.test(c.name));
   const flip = (id: string) => {
     const next = new Set(out);
     if (!next.delete(id)) next.add(id);
@@ -109,7 +110,7 @@ export function SetDetail({ gates, address }: { gates: Gate[]; address: (id: str
                   <th scope="row">sum of {chosen.length}</th>
                   {columns.map((c, i) => (
                     <td key={c.name}>
-                      <code>{differs[i] && sum(chosen.map((g) => inline(cell(g, i))))}</code>
+                      <code>{differs[i] && !mixed && sumOf(chosen.map((g) => inline(cell(g, i))))}</code>
                     </td>
                   ))}
                   <td />

@@ -28,7 +28,7 @@ export function StepTab({ thread, at, go }: PaneProps) {
         <h2 className={frame.title}>
           {at.node ? <Said>{at.node}</Said> : at.kind} <span>#{at.seq}</span>
         </h2>
-        {at.status && <Chip state={at.status} />}
+        {at.status && at.status !== "running" && <Chip state={at.status} />}
       </div>
       <Facts at={at} />
       {at.error && (
@@ -202,7 +202,7 @@ function Open({ title, children }: { title: string; children: ReactNode }) {
 /** Asked are the questions and waits that a checkpoint opened. */
 const Asked = ({ gates }: { gates: string[] }) => (
   <>
-    <h3 className={frame.title}>{gates.length === 1 ? "It asked" : "It asked at once"}</h3>
+    <h3 className={frame.title}>Questions and waits</h3>
     {gates.slice(0, 50).map((g) => (
       <Question key={g} id={g} />
     ))}

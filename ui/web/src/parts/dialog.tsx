@@ -8,7 +8,10 @@ export function Dialog({ open, close, title, children, top, hold }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const d = ref.current;
-    if (open && !d?.open) d?.showModal();
+    if (d && open && !d.open) {
+      d.showModal();
+      d.scrollTop = 0; // the focus may be on a link at its end
+    }
     if (!open && d?.open) d.close();
   }, [open]);
   return (

@@ -2,9 +2,12 @@
 
 const plain = /^-?\d+(\.\d+)?$/;
 
-/** sum adds decimals exactly, with as many places as the longest has. It is undefined where one is none. */
-export function sum(numbers: string[]): string | undefined {
-  if (numbers.length === 0 || !numbers.every((n) => plain.test(n))) return undefined;
+/**
+ * sumOf adds amounts exactly, with as many places as the longest has. It is undefined where one is not a number,
+ * and where no one has a fraction: whole numbers are numbers of accounts and orders as often as amounts.
+ */
+export function sumOf(numbers: string[]): string | undefined {
+  if (!numbers.some((n) => n.includes(".")) || !numbers.every((n) => plain.test(n))) return undefined;
   const places = Math.max(...numbers.map((n) => (n.split(".")[1] ?? "").length));
   const scaled = (n: string) => {
     const [whole = "0", part = ""] = n.replace("-", "").split(".");

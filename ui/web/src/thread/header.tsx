@@ -32,7 +32,8 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
   const [asked, ask] = useState<ActionKey>();
   const [, go] = useLocation();
   const operator = me.data?.role === "operator";
-  const may = operator ? allowed(thread, branch) : [];
+  const decides = operator || me.data?.role === "approver";
+  const may = allowed(thread, branch).filter((a) => operator || (decides && a === "answer"));
   const shown = may.filter((a) => !["hold", "unhold", "copy", "export", "delete"].includes(a)).slice(0, 3);
   const rest = may.filter((a) => !shown.includes(a));
   const question = thread.waiting?.find((w) => w.branch === branch);

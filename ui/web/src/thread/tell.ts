@@ -29,7 +29,7 @@ const names = (list: string[], most = 3): string =>
   list.slice(0, most).join(", ") + (list.length > most ? ` and ${list.length - most} others` : "");
 
 const waits: Record<string, (w: Wait) => string> = {
-  timer: () => "sleeps until a time",
+  timer: (w) => (w.name.startsWith("$retry") ? "waits to be tried again" : "sleeps until a time"),
   signal: (w) => `waits for the signal ${w.name}`,
   thread: (w) => (w.thread ? `waits for the thread ${w.thread}` : "waits for another thread"),
   task: (w) => `waits for a worker: ${w.name}`,
@@ -45,6 +45,8 @@ export function wordsOf(item: Item): string {
   if (row.error) return row.error;
   const asked = questionOf(row);
   if (asked) return asked.intent ?? asked.name;
+  const open = row.effects?.find((e) => e.status === "unknown");
+  if (open) return `${stepOf(open.name).name}: what became of it is not known`;
   const waited = row.asked?.[0];
   if (waited) return (waits[waited.kind ?? ""] ?? (() => waited.name))(waited);
   if (row.line) return row.line;
