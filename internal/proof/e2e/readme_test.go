@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/posthouse/posthouse/internal/proof/e2e/pages"
 )
 
 var update = flag.Bool("update", false, "write what the commands say into docs/walk.md")
@@ -28,7 +30,7 @@ func TestReadmeWalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &walker{house: newHouse(t), ids: map[string]string{}}
+	w := &walker{house: newHouse(t), ids: pages.IDs{}}
 	got := console.ReplaceAllStringFunc(string(text), w.block)
 	if w.commands < 10 {
 		t.Errorf("docs/walk.md has %d commands", w.commands)
@@ -39,7 +41,7 @@ func TestReadmeWalk(t *testing.T) {
 		}
 		return
 	}
-	if a, b := sketch(string(text)), sketch(got); a != b {
+	if a, b := pages.Sketch(string(text)), pages.Sketch(got); a != b {
 		t.Errorf("docs/walk.md does not say what the commands say; go test ./internal/proof/e2e -run Readme -update mends it\n%s",
 			diff.Diff("docs/walk.md", []byte(a), "now", []byte(b)))
 	}
@@ -47,27 +49,12 @@ func TestReadmeWalk(t *testing.T) {
 
 var (
 	console = regexp.MustCompile("(?s)```console\n.*?```")
-	uuid    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	varying = regexp.MustCompile(`ed25519:[0-9a-f]{16}|[0-9a-f]{64}|\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|\d+(\.\d+)? (KiB|B)\b|(PID +|kill -9 )\d+|code=once_\w+`)
-	took    = regexp.MustCompile(`(?m)^took +\S+\n`) // it is left out below a millisecond
 )
-
-// sketch is a text with what differs from run to run taken out.
-func sketch(text string) string {
-	names := map[string]string{}
-	text = uuid.ReplaceAllStringFunc(text, func(id string) string {
-		if names[id] == "" {
-			names[id] = "id-" + string(rune('A'+len(names)))
-		}
-		return names[id]
-	})
-	return varying.ReplaceAllString(took.ReplaceAllString(text, ""), "…")
-}
 
 // A walker runs the commands of a page against one house.
 type walker struct {
 	*house
-	ids      map[string]string // an id on the page to that of this run
+	ids      pages.IDs
 	commands int
 }
 
@@ -89,33 +76,17 @@ func (w *walker) block(block string) string {
 			}
 			page = append(page, l)
 		}
-		cmd = w.translate(cmd)
+		here, err := w.ids.Translate(cmd)
+		if err != nil {
+			w.t.Fatalf("%s: %v", walkPage, err)
+		}
+		cmd = here
 		out := w.do(cmd)
-		w.learn(strings.Join(page, "\n"), out)
+		w.ids.Learn(strings.Join(page, "\n"), out)
 		b.WriteString("$ " + cmd + "\n" + out)
 	}
 	b.WriteString("```")
 	return b.String()
-}
-
-// translate puts this run's ids in the place of the page's.
-func (w *walker) translate(cmd string) string {
-	return uuid.ReplaceAllStringFunc(cmd, func(id string) string {
-		if w.ids[id] == "" {
-			w.t.Fatalf("docs/walk.md names %s before any command has said it", id)
-		}
-		return w.ids[id]
-	})
-}
-
-// learn pairs the ids of the page with those of this run, by their order.
-func (w *walker) learn(page, out string) {
-	theirs, ours := uuid.FindAllString(page, -1), uuid.FindAllString(out, -1)
-	for i := range min(len(theirs), len(ours)) {
-		if w.ids[theirs[i]] == "" {
-			w.ids[theirs[i]] = ours[i]
-		}
-	}
 }
 
 // do runs one command of the page.

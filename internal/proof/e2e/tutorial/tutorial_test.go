@@ -11,6 +11,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse/internal/proof/e2e/pages"
 )
 
 var (
@@ -52,22 +54,10 @@ func build() (dir string, err error) {
 	return dir, nil
 }
 
-// varying is what differs from run to run and from machine to machine.
-var varying = regexp.MustCompile(`ed25519:[0-9a-f]{16}|[0-9a-f]{64}|\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|\d+(\.\d+)? (KiB|B)\b|(PID +|kill -9 )\d+|code=once_\w+|\b\d+(\.\d+)?(ms|s)\b|worker-\w+| +|\(cached\)`)
+// varying is what differs from machine to machine beside what [pages.Sketch] takes out.
+var varying = regexp.MustCompile(`\b\d+(\.\d+)?(ms|s)\b|worker-\w+| +|\(cached\)`)
 
-var took = regexp.MustCompile(`(?m)^took +\S+\n`) // it is left out below a millisecond
-
-// sketch is a text without that.
-func sketch(text string) string {
-	names := map[string]string{}
-	text = uuid.ReplaceAllStringFunc(text, func(id string) string {
-		if names[id] == "" {
-			names[id] = fmt.Sprintf("id-%d", len(names))
-		}
-		return names[id]
-	})
-	return varying.ReplaceAllString(took.ReplaceAllString(text, ""), "…")
-}
+func sketch(text string) string { return varying.ReplaceAllString(pages.Sketch(text), "…") }
 
 // TestPages walks through each page from an empty directory.
 func TestPages(t *testing.T) {

@@ -9,17 +9,19 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/posthouse/posthouse/internal/proof/e2e/pages"
 )
 
 // A walker does what a page says, in a directory that is empty at first.
 type walker struct {
 	t     *testing.T
-	page  string            // as in tutorial.md
-	home  string            // of the reader
-	dir   string            // where the commands run
-	url   string            // of the server, while one runs
-	ids   map[string]string // an id on the page to that of this run
-	going []*program        // the newest last
+	page  string // as in tutorial.md
+	home  string // of the reader
+	dir   string // where the commands run
+	url   string // of the server, while one runs
+	ids   pages.IDs
+	going []*program // the newest last
 
 	commands, files int
 }
@@ -33,7 +35,7 @@ type program struct {
 const readersHome = "/home/ann"
 
 func newWalker(t *testing.T, page string) *walker {
-	w := &walker{t: t, page: page, home: filepath.Join(t.TempDir(), "ann"), ids: map[string]string{}}
+	w := &walker{t: t, page: page, home: filepath.Join(t.TempDir(), "ann"), ids: pages.IDs{}}
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,6 @@ func newWalker(t *testing.T, page string) *walker {
 
 var (
 	fenced = regexp.MustCompile("(?ms)^```(console|go|yaml|text)([^\n]*)\n(.*?)^```$")
-	uuid   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 )
 
 // walk does what a text says, and returns it with what the commands say.
@@ -94,9 +95,12 @@ func (w *walker) console(text string) string {
 			}
 			page = append(page, l)
 		}
-		cmd = w.translate(cmd)
+		cmd, err := w.ids.Translate(cmd)
+		if err != nil {
+			w.t.Fatalf("%s: %v", w.page, err)
+		}
 		out := w.there(w.do(cmd))
-		w.learn(strings.Join(page, "\n"), out)
+		w.ids.Learn(strings.Join(page, "\n"), out)
 		b.WriteString("$ " + cmd + "\n" + out)
 	}
 	return b.String()
@@ -231,24 +235,4 @@ func (w *walker) there(out string) string {
 		out = strings.ReplaceAll(out, w.url, "http://127.0.0.1:8095")
 	}
 	return strings.ReplaceAll(out, checkout, readersHome+"/posthouse")
-}
-
-// translate puts this run's ids in the place of the page's.
-func (w *walker) translate(cmd string) string {
-	return uuid.ReplaceAllStringFunc(cmd, func(id string) string {
-		if w.ids[id] == "" {
-			w.t.Fatalf("%s names %s before any command has said it", w.page, id)
-		}
-		return w.ids[id]
-	})
-}
-
-// learn pairs the ids of the page with those of this run, by their order.
-func (w *walker) learn(page, out string) {
-	theirs, ours := uuid.FindAllString(page, -1), uuid.FindAllString(out, -1)
-	for i := range min(len(theirs), len(ours)) {
-		if w.ids[theirs[i]] == "" {
-			w.ids[theirs[i]] = ours[i]
-		}
-	}
 }
