@@ -90,5 +90,5 @@ func (s *Store) judge(ctx context.Context) error {
 
 // Info implements [posthouse.Informer].
 func (s *Store) Info(ctx context.Context) (kind, promise string, bytes int64, err error) {
-	return "Redis", "what is acknowledged is in the append-only file, synced as appendfsync says", 0, ctx.Err()
+	return "Redis", "what is acknowledged is in Redis, which keeps it as its appendonly and appendfsync say", 0, ctx.Err()
 }

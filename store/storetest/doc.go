@@ -21,7 +21,7 @@
 // ledgertest tests what the Ledger promises over a store. Each takes one more line.
 //
 // A [Harness] says what a store lacks, and the suite prints what it skips. A store
-// that implements [posthouse.Watcher] or [posthouse.Checker] is tested as one.
+// that implements [posthouse.Watcher], [posthouse.Checker] or [posthouse.Informer] is tested as one.
 //
 // [Run] takes a *testing.T or another [Runner], such as a command's own. The suite does not link
 // package testing.

@@ -68,11 +68,12 @@ const (
 	NeedDurable           // [Harness.Durable]
 	NeedSlotLister        // the store is a [posthouse.SlotLister]
 	NeedBulkAppender      // the store is a [posthouse.BulkAppender]
+	NeedInformer          // the store is a [posthouse.Informer]
 )
 
 var missing = []string{
 	"", "it is no posthouse.Watcher", "it is no posthouse.Checker", "it is not durable", "it is no posthouse.SlotLister",
-	"it is no posthouse.BulkAppender",
+	"it is no posthouse.BulkAppender", "it is no posthouse.Informer",
 }
 
 // Cases lists the suite, theme by theme. A new theme is a function that
@@ -81,7 +82,7 @@ func Cases() []Case {
 	return slices.Concat(
 		appendCases(), bulkCases(), idCases(), readCases(), listCases(), threadCases(), activityCases(), labelCases(),
 		slotCases(), nameCases(), removeCases(), watchCases(), boundaryCases(), lifecycleCases(),
-		reopenCases(),
+		infoCases(), reopenCases(),
 	)
 }
 
@@ -135,11 +136,12 @@ func (h Harness) abilities(t TB) map[Need]bool {
 	_, checks := s.(posthouse.Checker)
 	_, slots := s.(posthouse.SlotLister)
 	_, bulk := s.(posthouse.BulkAppender)
+	_, informs := s.(posthouse.Informer)
 	if err := s.Close(); err != nil {
 		t.Fatalf("storetest: closing an empty store: %v", err)
 	}
 	return map[Need]bool{
-		NeedNothing: true, NeedWatcher: watches, NeedChecker: checks, NeedDurable: h.Durable, NeedSlotLister: slots, NeedBulkAppender: bulk,
+		NeedNothing: true, NeedWatcher: watches, NeedChecker: checks, NeedDurable: h.Durable, NeedSlotLister: slots, NeedBulkAppender: bulk, NeedInformer: informs,
 	}
 }
 

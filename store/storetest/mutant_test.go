@@ -33,6 +33,7 @@ var mutants = []mutant{
 	{"hands out its own headers", "boundary/what was handed out belongs to the caller", func(m *model.Store) posthouse.Store {
 		return listMutant{m, func(posthouse.Query) []*posthouse.Header { return headersOf(m) }}
 	}},
+	{"does not say what it promises", "info/a store says what it is", func(m *model.Store) posthouse.Store { return infoMutant{m} }},
 	{"does not say where the log ends", "append/a conflict carries the tail", func(m *model.Store) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
 			err := m.Append(context.Background(), b)
@@ -282,6 +283,12 @@ type removeMutant struct {
 
 func (s removeMutant) Remove(ctx context.Context, r posthouse.Removal) (posthouse.Removed, error) {
 	return s.Store.Remove(ctx, s.change(r))
+}
+
+type infoMutant struct{ *model.Store }
+
+func (infoMutant) Info(ctx context.Context) (kind, promise string, bytes int64, err error) {
+	return "model", "", 0, ctx.Err()
 }
 
 type openMutant struct{ *model.Store }
