@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -51,12 +52,14 @@ func Decode(data []byte, v any) error {
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "body", Message: "cannot be read as JSON", Err: err}
 }
 
-// memberOf returns the name of the member of an object that has a text, "body" if there is none.
+// memberOf returns the first name of a member of an object that has a text, "body" if there is none.
 func memberOf(data []byte, text string) string {
 	var members map[string]any
-	_ = json.Unmarshal(data, &members)
-	for name, v := range members {
-		if v == text {
+	if err := json.Unmarshal(data, &members); err != nil {
+		return "body"
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if members[name] == text {
 			return name
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -15,6 +16,8 @@ type strictTarget struct {
 	Any     json.RawMessage `json:"any,omitempty"`
 	List    []strictItem    `json:"list,omitempty"`
 	Shown   posthouse.Hash  `json:"shown,omitempty"`
+	At      time.Time       `json:"at,omitzero"`
+	Until   time.Time       `json:"until,omitzero"`
 }
 
 type strictItem struct {
@@ -59,6 +62,8 @@ func TestStrictRefuses(t *testing.T) {
 		{`{"n":1e99}`, "n", "must be a number"},
 		{`{"list":{}}`, "list", "must be a list"},
 		{`{"shown":"xyz"}`, "hash", "64"},
+		{`{"at":"tomorrow"}`, "at", "must be a time"},
+		{`{"until":"noon","at":"noon"}`, "at", "must be a time"},
 		{`null`, "body", "object"},
 		{`[]`, "body", "object"},
 		{`"x"`, "body", "object"},
