@@ -18,6 +18,14 @@ export const useStory = (id: string | undefined) =>
       ),
   });
 
+/** useCheckpoint reads a checkpoint with its state. */
+export const useCheckpoint = (id: string, enabled: boolean) =>
+  useQuery({
+    queryKey: ["checkpoint", id],
+    enabled,
+    queryFn: ({ signal }) => get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id } } })),
+  });
+
 /** useHeader reads a checkpoint without its state. */
 export const useHeader = (id: string | undefined) =>
   useQuery({

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api, get, type Schemas } from "../api/client";
 import { check, type Verdict } from "../text/proof";
 import { inThread } from "../thread/address";
+import { useKeysOnRecord } from "./proof";
 
 export type Entry = Schemas["Entry"];
 
@@ -18,17 +19,9 @@ export const useEntry = (thread: string, seq: number | undefined) =>
     },
   });
 
-/** useKeys reads the public keys that signatures are checked with. */
-const useKeys = () =>
-  useQuery({
-    queryKey: ["keys"],
-    staleTime: 60_000,
-    queryFn: ({ signal }) => get(api.GET("/api/keys", { signal })).then((l) => l.items),
-  });
-
 /** useVerdict checks an entry in this browser: its hash, its bytes, and the signature that covers it. */
 export function useVerdict(entry: Entry | undefined): Verdict | undefined {
-  const keys = useKeys();
+  const keys = useKeysOnRecord();
   const last = entry?.next.at(-1);
   const result = useQuery({
     queryKey: ["verdict", entry?.thread, entry?.seq, entry?.hash, last?.seq, keys.data?.length],

@@ -55,13 +55,6 @@ export const useGrant = (id: string | undefined) =>
     queryFn: ({ signal }) => get(api.GET("/api/gates/{id}/grant", { signal, params: { path: { id: id ?? "" } } })),
   });
 
-export const useCheckpoint = (id: string, enabled: boolean) =>
-  useQuery({
-    queryKey: ["checkpoint", id],
-    enabled,
-    queryFn: ({ signal }) => get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id } } })),
-  });
-
 /** useFailure reads why a branch failed; there is no data while it has not. */
 export const useFailure = (thread: string, branch: string) =>
   useQuery({

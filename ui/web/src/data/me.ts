@@ -12,10 +12,6 @@ export const useWeak = () =>
     refetchInterval: 60_000,
   });
 
-/** useDemo says whether the server shows a made-up week. */
-export const useDemo = () =>
-  useQuery({
-    queryKey: ["version"],
-    queryFn: async () => (await get(api.GET("/version"))).demo ?? false,
-    staleTime: Infinity,
-  });
+/** useVersion says which version serves the page, and whether it shows a made-up week. */
+export const useVersion = () =>
+  useQuery({ queryKey: ["version"], queryFn: () => get(api.GET("/version")), staleTime: Infinity });

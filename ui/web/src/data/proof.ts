@@ -37,9 +37,11 @@ export const useThreadCount = () =>
     },
   });
 
+/** useKeysOnRecord reads the public keys that signatures are checked with. */
 export const useKeysOnRecord = () =>
   useQuery({
     queryKey: ["keys"],
+    staleTime: 60_000,
     queryFn: ({ signal }) => get(api.GET("/api/keys", { signal })).then((l) => l.items),
   });
 

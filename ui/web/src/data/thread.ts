@@ -128,13 +128,3 @@ export const useCalled = (thread: string) =>
       return [...new Set(found.map((c) => c.thread))].filter((t) => t !== thread);
     },
   });
-
-/** useSteps reads what is on record of the steps between a checkpoint and its parent. */
-export const useSteps = (checkpoint: string) =>
-  useQuery({
-    queryKey: ["steps", checkpoint],
-    queryFn: async ({ signal }) => {
-      const params = { path: { id: checkpoint }, query: { steps: true, state: false } };
-      return (await get(api.GET("/api/checkpoints/{id}", { signal, params }))).steps ?? [];
-    },
-  });

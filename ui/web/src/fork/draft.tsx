@@ -1,8 +1,8 @@
+import { useCheckpoint } from "../data/checkpoints";
 import { GitFork } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { api, get, Problem } from "../api/client";
 import type { Checkpoint } from "../data/checkpoints";
-import { useCheckpoint } from "../data/gates";
 import { useMe } from "../data/me";
 import { queries } from "../data/query";
 import { useEdit } from "../form/edit";

@@ -1,8 +1,9 @@
+import { useCheckpoint } from "../data/checkpoints";
 import { ChevronRight, TriangleAlert } from "lucide-react";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Gate } from "../api/client";
-import { inSession, useCheckpoint, useGrant } from "../data/gates";
+import { inSession, useGrant } from "../data/gates";
 import { Card, Note } from "../parts/card";
 import { Chip } from "../parts/chip";
 import { Fold, Folds, useFolds } from "../parts/fold";
@@ -18,6 +19,7 @@ import { Actions } from "./actions";
 import { Approved, Changes } from "./content";
 import { useOutcome } from "./decide";
 import { useDraft } from "./draft";
+import { rightOf } from "./right";
 import { Settled, stateOf } from "./settled";
 import css from "./detail.module.css";
 
@@ -169,14 +171,6 @@ function About({ gate, settled }: { gate: Gate; settled: boolean }) {
       ))}
     </p>
   );
-}
-
-const verdicts = ["approve", "reject", "edit", "respond"];
-
-/** rightOf says whether the person may decide, and why not all that the question allows. */
-function rightOf({ may, barred }: Gate): string {
-  if (!may.some((m) => verdicts.includes(m))) return barred ? `not you: ${barred}` : "you may not decide this";
-  return barred ? `you may ${may.filter((m) => verdicts.includes(m)).join(" or ")} only: ${barred}` : "you may decide";
 }
 
 /** Rest shows what the question's text says after its first line, and why people are asked. */

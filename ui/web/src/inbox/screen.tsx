@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import type { Gate } from "../api/client";
 import { inSession, useGates, useSessions, type Place } from "../data/gates";
+import { outcomeOf } from "../gate/decide";
 import { GateDetail } from "../gate/detail";
 import { isSnoozed } from "../gate/snoozed";
 import { Button } from "../parts/button";
@@ -161,9 +162,12 @@ function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | und
 
 /** SetPane keeps the questions of a set as they were when it was opened. */
 function SetPane({ gates, address }: { gates: Gate[]; address: (id: string) => string }) {
-  const [kept] = useState(() => setOf(gates));
-  return kept.length > 0 ? (
-    <SetDetail gates={kept} address={address} />
+  const [kept] = useState(() => {
+    const set = setOf(gates);
+    return { set, others: gates.filter((g) => !outcomeOf(g.id)).length - set.length };
+  });
+  return kept.set.length > 0 ? (
+    <SetDetail gates={kept.set} others={kept.others} address={address} />
   ) : (
     <Empty title="Nothing to decide together">What waits here has to be decided one by one.</Empty>
   );

@@ -8,8 +8,8 @@ import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
 import { Folds, useFolds } from "../parts/fold";
 import { Value } from "../parts/value";
-import { sumOf } from "../text/decimal";
 import { inline, onRecord } from "../text/json";
+import { sumsOf } from "./sums";
 import css from "./set.module.css";
 
 const atOnce = 4;
@@ -20,7 +20,15 @@ type Verb = "approve" | "reject";
  * SetDetail decides several gates of one question: a row each, a column a member, with what differs
  * marked and sums that are exact. Each gets a decision and a receipt of its own.
  */
-export function SetDetail({ gates, address }: { gates: Gate[]; address: (id: string) => string }) {
+export function SetDetail({
+  gates,
+  others,
+  address,
+}: {
+  gates: Gate[];
+  others: number;
+  address: (id: string) => string;
+}) {
   const [out, setOut] = useState(new Set<string>());
   const [verb, setVerb] = useState<Verb>();
   const [reason, setReason] = useState("");
@@ -30,7 +38,10 @@ export function SetDetail({ gates, address }: { gates: Gate[]; address: (id: str
   const columns = gates[0]?.binding ?? [];
   const cell = (g: Gate, i: number) => onRecord(g.binding[i]?.value) ?? { kind: "text" as const, source: "null" };
   const differs = columns.map((_, i) => new Set(gates.map((g) => inline(cell(g, i)))).size > 1);
-  const mixed = columns.some((c, i) => differs[i] && /currency|unit/i.test(c.name));
+  const sums = sumsOf(
+    columns.map((c) => c.name),
+    chosen.map((g) => columns.map((_, i) => inline(cell(g, i)))),
+  );
   const flip = (id: string) => {
     const next = new Set(out);
     if (!next.delete(id)) next.add(id);
@@ -58,6 +69,8 @@ export function SetDetail({ gates, address }: { gates: Gate[]; address: (id: str
         <p className={css.about}>
           A row is a question, with the values that it is about exactly as they are on record. What differs is marked.
           Each gets a decision of its own.
+          {others > 0 &&
+            ` ${others} more of this name ${others === 1 ? "is" : "are"} not here: those are decided one by one.`}
         </p>
         <Folds scope={scope}>
           <div className={css.wide} tabIndex={0} role="group" aria-label="questions">
@@ -110,7 +123,7 @@ export function SetDetail({ gates, address }: { gates: Gate[]; address: (id: str
                   <th scope="row">sum of {chosen.length}</th>
                   {columns.map((c, i) => (
                     <td key={c.name}>
-                      <code>{differs[i] && !mixed && sumOf(chosen.map((g) => inline(cell(g, i))))}</code>
+                      <code>{sums[i]}</code>
                     </td>
                   ))}
                   <td />

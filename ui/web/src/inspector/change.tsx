@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
-import { useCheckpoint } from "../data/gates";
-import { bytes, useDiff, useHeader, type Checkpoint } from "../data/checkpoints";
+import { bytes, type Checkpoint, useCheckpoint, useDiff, useHeader } from "../data/checkpoints";
 import type { Schemas } from "../api/client";
 import { Differing, Same } from "../parts/difference";
 import { Failure, Skeleton } from "../parts/notice";

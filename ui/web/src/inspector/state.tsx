@@ -1,6 +1,5 @@
 import { useState } from "react";
-import { bytes } from "../data/checkpoints";
-import { useCheckpoint } from "../data/gates";
+import { bytes, useCheckpoint } from "../data/checkpoints";
 import { Button } from "../parts/button";
 import { Fold } from "../parts/fold";
 import { Failure, Skeleton } from "../parts/notice";

@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
-import { useGate, useCheckpoint } from "../data/gates";
-import { useHeader, type Checkpoint } from "../data/checkpoints";
+import { useGate } from "../data/gates";
+import { type Checkpoint, useCheckpoint, useHeader } from "../data/checkpoints";
 import { Chip } from "../parts/chip";
 import { Id } from "../parts/id";
 import { Said } from "../parts/said";

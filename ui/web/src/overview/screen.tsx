@@ -1,9 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
 import { Ban, CircleHelp, Clock, Pause, Play, X, type LucideIcon } from "lucide-react";
 import { Link } from "wouter";
-import { api, get } from "../api/client";
 import { useOpen, useStatus, useWaits } from "../data/overview";
-import { useMe } from "../data/me";
+import { useMe, useVersion } from "../data/me";
 import { useThreadCount } from "../data/proof";
 import { Failure, Skeleton } from "../parts/notice";
 import { Scroll } from "../parts/page";
@@ -24,11 +22,7 @@ export function OverviewScreen() {
   const status = useStatus();
   const waits = useWaits(operator);
   const open = useOpen();
-  const version = useQuery({
-    queryKey: ["version whole"],
-    queryFn: () => get(api.GET("/version")),
-    staleTime: Infinity,
-  });
+  const version = useVersion();
   const counts = threads.data?.counts ?? {};
   const of = (s: string) => Number(counts[s] ?? 0);
   const all = threads.data?.all ?? 0;

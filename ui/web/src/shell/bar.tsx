@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { useDemo } from "../data/me";
+import { useVersion } from "../data/me";
 import { live } from "../data/query";
 import { exact } from "../parts/time";
 import { Key } from "../parts/key";
@@ -22,8 +22,8 @@ export const Bar = ({ title, children, end }: { title: ReactNode; children?: Rea
 
 /** Demo says that what is shown was made up. */
 function Demo() {
-  const demo = useDemo();
-  return demo.data ? (
+  const version = useVersion();
+  return version.data?.demo ? (
     <span className={css.demo} title="a week that was made up; it is gone when the server ends">
       demo
     </span>

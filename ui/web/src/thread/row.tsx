@@ -1,6 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { memo } from "react";
-import { useSteps } from "../data/thread";
+import { useStory } from "../data/checkpoints";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
 import { exact, length, useNow } from "../parts/time";
@@ -113,7 +113,7 @@ function Runs({ since, owner }: { since: string; owner: string | undefined }) {
 
 /** Steps lists what is on record of a row's steps and attempts. */
 function Steps({ id, left }: { id: string; left: number }) {
-  const steps = useSteps(id);
+  const steps = useStory(id);
   const style = { paddingLeft: left };
   if (steps.isPending)
     return (
@@ -121,7 +121,7 @@ function Steps({ id, left }: { id: string; left: number }) {
         Loading
       </p>
     );
-  const told = (steps.data ?? []).filter((s) => s.step || s.checkpoint);
+  const told = (steps.data?.steps ?? []).filter((s) => s.step || s.checkpoint);
   if (told.length === 0)
     return (
       <p className={css.none} style={style}>
