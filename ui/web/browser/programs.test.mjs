@@ -50,7 +50,7 @@ test("a count leads to its threads", async () => {
   await places.getByRole("link", { name: "focus" }).click();
   await page.waitForURL(/\/threads\?program=research&node=focus/);
   await page.getByRole("link", { name: "research-paper" }).waitFor();
-  assert.equal(await page.locator("[role=row]:has([role=cell])").count(), 1);
+  await page.waitForFunction(() => document.querySelectorAll("[role=row]:has([role=cell])").length === 1);
   await page.goBack();
   await places.getByRole("button", { name: /^publish/ }).click(); // in the graph
   await page.waitForURL(/node=publish/);
