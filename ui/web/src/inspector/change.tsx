@@ -1,9 +1,10 @@
 import type { ReactNode } from "react";
 import { bytes, type Checkpoint, useCheckpoint, useDiff, useHeader } from "../data/checkpoints";
 import type { Schemas } from "../api/client";
-import { Differing, Same } from "../parts/difference";
+import { Differing } from "../parts/difference";
 import { Failure, Skeleton } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
+import { Same } from "../parts/same";
 import { diff, type Diff } from "../text/diff";
 import { onRecord, texts, type Node } from "../text/json";
 import { Raw } from "./raw";

@@ -1,14 +1,14 @@
 import { useState } from "react";
 import { marked } from "../text/hidden";
 import type { Diff, Row } from "../text/diff";
-import { middle } from "../text/diff";
 import { stringOf, type Node } from "../text/json";
 import { Fold } from "./fold";
-import { Inline, spoken, Value } from "./value";
+import { Same } from "./same";
+import { Texts } from "./texts";
+import { Value } from "./value";
 import css from "./difference.module.css";
 
 const maxRows = 200;
-const maxText = 2000;
 
 /**
  * Differing shows where two values differ, both sides as they are on record. Members stand in their
@@ -52,18 +52,10 @@ export function Differing({ diff }: { diff: Diff }) {
   }
 }
 
-/** Same shows in one line what did not change. */
-export const Same = ({ node }: { node: Node }) => (
-  <span className={css.same}>
-    {node.kind === "array" && node.items.length > 3 ? `${node.items.length} items` : <Inline node={node} max={100} />}
-  </span>
-);
-
 function Changed({ a, b }: { a: Node; b: Node }) {
   const [was, is] = [stringOf(a), stringOf(b)];
   if (was !== undefined && is !== undefined && a.kind === "text" && b.kind === "text") {
-    const same = spoken(was) === spoken(is); // and their escapes differ
-    return <Texts a={same ? a.source : spoken(was)} b={same ? b.source : spoken(is)} />;
+    return <Texts a={was} b={is} sources={[a.source, b.source]} />;
   }
   const leaves = a.kind === "text" && b.kind === "text";
   return (
@@ -75,58 +67,6 @@ function Changed({ a, b }: { a: Node; b: Node }) {
         <Value node={b} />
       </ins>
     </span>
-  );
-}
-
-/** Texts shows two texts, and marks what differs where much of them is equal. */
-function Texts({ a, b }: { a: string; b: string }) {
-  const [start, end] = middle(a, b);
-  const like = start + end > Math.max(a.length, b.length) / 3;
-  const side = (text: string) => (like ? <Middle text={text} start={start} end={end} /> : <Long text={text} />);
-  return (
-    <span className={a.length + b.length < 56 ? css.beside : css.below}>
-      <del className={css.del}>
-        <code className={css.text}>{side(a)}</code>
-      </del>
-      <ins className={css.ins}>
-        <code className={css.text}>{side(b)}</code>
-      </ins>
-    </span>
-  );
-}
-
-const sized = (n: number) => `${n.toLocaleString("en")} characters`;
-
-function Long({ text }: { text: string }) {
-  if (text.length <= maxText) return text;
-  return <Fold first={`${text.slice(0, maxText)}…`} rest={() => text} size={sized(text.length)} />;
-}
-
-/** Middle marks the middle of a text. Of a long one, what is equal before and after it folds. */
-function Middle({ text, start, end }: { text: string; start: number; end: number }) {
-  const last = text.length - end;
-  const whole = () => (
-    <>
-      {text.slice(0, start)}
-      <mark className={css.mark}>{text.slice(start, last)}</mark>
-      {text.slice(last)}
-    </>
-  );
-  if (text.length <= maxText) return whole();
-  return (
-    <Fold
-      first={
-        <>
-          …{text.slice(Math.max(0, start - 80), start)}
-          <mark className={css.mark}>
-            <Long text={text.slice(start, last)} />
-          </mark>
-          {text.slice(last, last + 80)}…{" "}
-        </>
-      }
-      rest={whole}
-      size={sized(text.length)}
-    />
   );
 }
 

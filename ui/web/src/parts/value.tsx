@@ -15,7 +15,7 @@ export const LongLists = createContext(maxRows);
 export const spoken = (text: string) => marked(ambiguous(text) ? JSON.stringify(text) : text);
 
 /** ambiguous says whether a string without its quotes could be taken for something else. */
-const ambiguous = (text: string) =>
+export const ambiguous = (text: string) =>
   text === "" || text !== text.trim() || /^(-?\d[\d.eE+-]*|true|false|null|[{["].*)$/.test(text);
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { diff, middle, type Diff } from "./diff";
+import { diff, excerpt, lines, middle, type Diff } from "./diff";
 import { compact, read } from "./json";
 
 /** said writes a diff in one line: = equal, + added, - removed, ~ changed. */
@@ -89,4 +89,37 @@ test("the middle of two texts cuts no character in two", () => {
   expect(middle("a😀c", "a😁c")).toEqual([1, 1]);
   expect(middle("aa", "aaa")).toEqual([2, 0]);
   expect(middle("😀", "🐀")).toEqual([0, 0]);
+});
+
+test("a long text shows where it differs, also at its end", () => {
+  const text = "x".repeat(5000);
+  const shown = (b: string) => {
+    const [start, end] = middle(text, b);
+    return excerpt(b, start, end, 2000).map((p) => ("left" in p ? p.left : p.differs ? `[${p.text}]` : p.text.length));
+  };
+  expect(shown(`${text.slice(1)}!`)).toEqual([4919, 80, "[!]"]);
+  expect(shown(`${text.slice(0, 2500)}!${text.slice(2501)}`)).toEqual([2420, 80, "[!]", 80, 2419]);
+  expect(shown(`!${text.slice(1)}`)).toEqual(["[!]", 80, 4919]);
+  const both = shown(`a${text.slice(2)}b`);
+  expect(both).toEqual([expect.stringMatching(/^\[ax{1399}\]$/), 3000, expect.stringMatching(/^\[x{599}b\]$/)]);
+  expect(excerpt(`😀${text}`, 0, 0, 2001).map((p) => ("left" in p ? p.left : p.text.length))).toEqual([
+    1400, 3002, 600,
+  ]);
+});
+
+test("texts of several lines are compared line by line", () => {
+  expect(lines("a\nb\nc\nd", "a\nB\nc\ne\nd")).toEqual([
+    { equal: ["a"] },
+    { was: ["b"], is: ["B"] },
+    { equal: ["c"] },
+    { was: [], is: ["e"] },
+    { equal: ["d"] },
+  ]);
+  expect(lines("a", "a\n")).toEqual([{ equal: ["a"] }, { was: [], is: [""] }]);
+  const many = Array.from({ length: 2000 }, (_, i) => `line ${i}`);
+  const other = many.map((l) => `${l}!`);
+  expect(lines(["same", ...many].join("\n"), ["same", ...other].join("\n"))).toEqual([
+    { equal: ["same"] },
+    { was: many, is: other },
+  ]);
 });

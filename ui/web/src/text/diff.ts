@@ -127,3 +127,73 @@ export function middle(a: string, b: string): [number, number] {
   if (end > 0 && (half(a, a.length - end) || half(b, b.length - end))) end--;
   return [start, end];
 }
+
+/** A Piece is a part of a text that is shown, or how many characters are left out there. */
+export type Piece = { text: string; differs: boolean } | { left: number };
+
+/** So many characters that are equal stand beside those that differ. */
+const around = 80;
+
+/**
+ * excerpt returns what is shown of a text in which start characters at its begin and end characters at
+ * its end are equal to those of another. What differs is never left out at its begin or its end.
+ */
+export function excerpt(text: string, start: number, end: number, most: number): Piece[] {
+  const whole = text.length <= most;
+  const pieces: Piece[] = [];
+  const add = (from: number, to: number, differs: boolean, keep: "first" | "last" | "both") => {
+    const cut = (at: number) => (/[\uDC00-\uDFFF]/.test(text[at] ?? "") ? at - 1 : at);
+    const many = keep === "both" ? most : around;
+    if (whole || to - from <= many) {
+      if (to > from) pieces.push({ text: text.slice(from, to), differs });
+      return;
+    }
+    const head = keep === "last" ? from : cut(from + (keep === "both" ? Math.floor(many * 0.7) : many));
+    const tail = keep === "first" ? to : cut(to - (keep === "both" ? Math.floor(many * 0.3) : many));
+    if (head > from) pieces.push({ text: text.slice(from, head), differs });
+    pieces.push({ left: tail - head });
+    if (to > tail) pieces.push({ text: text.slice(tail, to), differs });
+  };
+  const last = text.length - end;
+  if (start >= text.length) add(0, text.length, false, "first");
+  else {
+    add(0, start, false, "last");
+    add(start, last, true, "both");
+    add(last, text.length, false, "first");
+  }
+  return pieces;
+}
+
+/** A Hunk is lines that are equal in both texts, or those that took the place of others. */
+export type Hunk = { equal: string[] } | { equal?: undefined; was: string[]; is: string[] };
+
+/** lines compares two texts line by line. Where too many differ, all between the first and the last is one place. */
+export function lines(a: string, b: string): Hunk[] {
+  const nodes = (text: string): Node[] => text.split("\n").map((source) => ({ kind: "text", source }));
+  const [x, y] = [nodes(a), nodes(b)];
+  const same = (i: number, j: number) => textOf(x[i] as Node) === textOf(y[j] as Node);
+  const shorter = Math.min(x.length, y.length);
+  let start = 0;
+  while (start < shorter && same(start, start)) start++;
+  let end = 0;
+  while (end < shorter - start && same(x.length - 1 - end, y.length - 1 - end)) end++;
+  const [left, right] = [x.slice(start, x.length - end), y.slice(start, y.length - end)];
+  const kept = left.length * right.length > maxTable ? [] : common(left, right);
+  const hunks: Hunk[] = [];
+  const texts = (some: Node[]) => some.map(textOf);
+  const equal = (some: Node[]) => {
+    const before = hunks.at(-1);
+    if (some.length === 0) return;
+    if (before?.equal) before.equal.push(...texts(some));
+    else hunks.push({ equal: texts(some) });
+  };
+  equal(x.slice(0, start));
+  let [i, j] = [0, 0];
+  for (const [m, n] of [...kept, [left.length, right.length] as const]) {
+    if (m > i || n > j) hunks.push({ was: texts(left.slice(i, m)), is: texts(right.slice(j, n)) });
+    if (m < left.length) equal([left[m] as Node]);
+    [i, j] = [m + 1, n + 1];
+  }
+  equal(x.slice(x.length - end));
+  return hunks;
+}
