@@ -28,7 +28,7 @@ export default defineConfig({
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: "base", test: first }] } } },
     license: { fileName: "licences.md" },
   },
-  test: { include: ["src/**/*.test.ts"] },
+  test: { include: ["src/**/*.test.ts"], testTimeout: 60_000 },
   server: {
     proxy: {
       "^/(api|login|logout|readyz|version|openapi\\.json|docs|code)(/|\\?|$)": {
