@@ -86,10 +86,10 @@ func Right(g *posthouse.Gate, name string, at time.Time) (Decider, bool) {
 }
 
 // OpenTo reports whether a person may still decide the gate at a time, as far as the
-// gate itself shows.
+// gate itself shows. It is not open to those who asked for it and may only reject it.
 func OpenTo(g *posthouse.Gate, name string, at time.Time) bool {
 	_, ok := Right(g, name, at)
-	return ok && g.Decision == nil && g.Voted(name) == nil && (g.Quorum == nil || !g.Excluded(name))
+	return ok && g.Decision == nil && g.Voted(name) == nil && !g.Excluded(name)
 }
 
 // Met returns what the votes decide at a time, or "" while they decide nothing.

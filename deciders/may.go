@@ -89,6 +89,8 @@ func MaySnooze(g *posthouse.Gate, name string, at time.Time) error {
 		return &posthouse.Error{
 			Code: posthouse.CodeVoted, Decision: g.Voted(name), Message: name + " has voted on gate " + string(g.ID) + ", which has left their inbox",
 		}
+	case g.Excluded(name):
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this, so it is not in their inbox", Hint: "reject it to withdraw it"}
 	case !OpenTo(g, name, at):
 		return NotAssigned(g, name)
 	}

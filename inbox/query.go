@@ -74,7 +74,7 @@ type Query struct {
 	Program      string
 	Label        string // of the question, by its name
 	LabelValue   string // with Label
-	Assignee     string // who may decide it, or might have: assigned to them, or to no person
+	Assignee     string // who may decide it, or might have: assigned to them, or to no person, and not their own request
 	Decider      string // who decided, or voted
 
 	Since   time.Time // of what is not open: decided from then on

@@ -22,7 +22,7 @@ type GateQuery struct {
 	Checkpoint   posthouse.ID
 	Kind         string       // gates of this kind only
 	All          bool         // with gates that wait for no person (timers, signals, other threads), or in a session
-	Assignee     string       // gates that this person may decide: assigned to them or to no one, without their vote
+	Assignee     string       // gates that this person may decide: assigned to them or to no one, without their vote, not their own request
 	Newest       bool         // newest first; otherwise oldest first
 	After        posthouse.ID // continue after this gate, which may be decided by now
 	Limit        int          // 0: all

@@ -83,7 +83,7 @@ func gateFilters() []api.Param {
 		coordParam, threadParam, {Name: "checkpoint", Kind: api.IDParam, Help: "of this checkpoint"},
 		{Name: "question", Kind: api.TextParam, Help: "of this name"}, {Name: "program", Kind: api.TextParam, Help: "asked by this program"},
 		{Name: "label", Kind: api.TextParam, Help: "whose question has this label: name=value"},
-		{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide, or could have: assigned to them, or to nobody; me is the token's owner"},
+		{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide, or could have: assigned to them, or to nobody, and not their own request; me is the token's owner"},
 		{Name: "decider", Kind: api.TextParam, Help: "that this person decided, or voted on; me is the token's owner"},
 		{Name: "snoozed", Kind: api.EnumParam, Values: []string{"hidden", "shown", "only"}, Help: "of open gates that the assignee hid for now: hidden unless given; needs assignee"},
 		{Name: "kind", Kind: api.TextParam, Help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
