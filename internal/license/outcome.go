@@ -20,7 +20,7 @@ const KindOutcome = "outcome"
 func (r *Reader) Outcome(ctx context.Context, c *commit.Committer, effect string, under *posthouse.Gate, attempt int, payload, schema json.RawMessage) (q posthouse.Gate, err error) {
 	q = posthouse.Gate{
 		Name: KindOutcome, Kind: KindOutcome,
-		Text: fmt.Sprintf("It is not known whether %s was done (attempt %d, approved by %s in %s). Respond with its result if it was, approve if it was not and is to be done, reject to give it up.",
+		Text: fmt.Sprintf("It is not known whether %s was done.\nIt was attempt %d, approved by %s in %s. Respond with its result if it was done, approve if it was not and is to be done now, reject to give it up.",
 			effect, attempt, under.Decision.By, under.ID),
 		Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond}, Payload: payload,
 		RequestedBy: under.RequestedBy, Requesters: slices.Clone(under.Requesters), AllowRequest: under.AllowRequest, Assignees: slices.Clone(under.Assignees),
