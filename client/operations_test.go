@@ -74,7 +74,13 @@ func TestTasks(t *testing.T) {
 	if again := must.Get(o.ResumeTask(ctx, paused.ID))(t); again.ID == paused.ID || again.Call.Task != "resize" {
 		t.Errorf("it goes on as %+v", again)
 	}
-	_, err := o.RetryTask(ctx, paused.ID)
+	if s := must.Get(o.TaskSlot(ctx, paused.ID))(t); s.Saved {
+		t.Errorf("its slot has %+v", s)
+	}
+	must.Do(t, o.ClearTaskSlot(ctx, must.Get(client.Collect(o.Tasks(ctx, nil)))(t)[0].ID))
+	_, err := o.TaskSlot(ctx, "gate-nothing")
+	must.Fail(t, err, posthouse.ErrNotFound)
+	_, err = o.RetryTask(ctx, paused.ID)
 	must.Fail(t, err, posthouse.ErrConflict)
 	must.Fail(t, o.GiveUpTask(ctx, paused.ID), posthouse.ErrConflict)
 	_, err = o.Task(ctx, "gate-nothing")

@@ -149,7 +149,8 @@ func TestTypesHaveWhatTheServerAnswers(t *testing.T) {
 		"Gate": client.Gate{}, "BindingField": client.BindingField{}, "Verification": client.Verification{}, "Seen": client.Witnessed{}, "Key": client.Key{}, "MeBody": client.Caller{},
 		"Comparison": client.Comparison{}, "FieldChange": client.FieldChange{}, "PartChange": client.PartChange{}, "PartSide": client.PartSide{}, "PathChange": client.PathChange{},
 		"Report": client.BulkReport{}, "Item": client.BulkItem{}, "Task": client.Task{}, "Status": client.Webhook{}, "ErrorStatus": client.WebhookError{},
-		"ReplayStatus": client.WebhookReplay{}, "Tested": client.WebhookTest{}, "Token": client.Token{}, "Created": client.NewToken{},
+		"ReplayStatus": client.WebhookReplay{}, "Tested": client.WebhookTest{}, "Token": client.Token{}, "TaskSlot": client.TaskSlot{},
+		"Start": client.TaskStart{}, "Started": client.TaskStarted{}, "WorkerInfo": client.Worker{}, "Letter": client.DeadLetter{}, "GateToken": client.ApprovalToken{}, "Created": client.NewToken{},
 	} {
 		schema, ok := described.Components.Schemas[name]
 		if !ok {

@@ -40,7 +40,13 @@ type ThreadQuery struct {
 	Text    string           // the beginning of a name or of a label's value, or the ending of a name
 	Label   string           // with this label: name=value
 	Order   string           // newest, asc or desc; the latter two are by name
-	Limit   int              // how many; 0 is all
+
+	Released bool   // with released versions, also where nothing was begun since
+	Unknown  bool   // with effects on the world of an unknown outcome
+	Node     string // with a branch that has not ended and is at this node
+	Version  string // with a branch that has not ended, of this version of its program
+
+	Limit int // how many; 0 is all
 }
 
 // Threads yields threads.
@@ -48,11 +54,17 @@ func (c *Client) Threads(ctx context.Context, q *ThreadQuery) iter.Seq2[*Thread,
 	if q == nil {
 		q = new(ThreadQuery)
 	}
-	waiting := ""
-	if q.Waiting {
-		waiting = "true"
+	return exactList[*Thread](ctx, c, "/api/threads", given(
+		"status", string(q.Status), "graph", q.Program, "waiting", ifSet(q.Waiting), "q", q.Text, "label", q.Label, "order", q.Order,
+		"released", ifSet(q.Released), "unknown", ifSet(q.Unknown), "node", q.Node, "version", q.Version), q.Limit)
+}
+
+// ifSet returns the value of a parameter that is on or left out.
+func ifSet(on bool) string {
+	if on {
+		return "true"
 	}
-	return exactList[*Thread](ctx, c, "/api/threads", given("status", string(q.Status), "graph", q.Program, "waiting", waiting, "q", q.Text, "label", q.Label, "order", q.Order), q.Limit)
+	return ""
 }
 
 // given builds a query of names and values without those that are empty.

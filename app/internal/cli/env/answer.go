@@ -83,6 +83,14 @@ func (e *Env) Next(format string, args ...any) {
 	}
 }
 
+// Show answers with what a call returned: as JSON, or as show prints it for a person.
+func Show[T any](e *Env, v T, err error, show func(T)) error {
+	if err != nil {
+		return err
+	}
+	return e.Answer(v, func() { show(v) })
+}
+
 // Ask sends a request and answers with what comes back: as JSON, or as show
 // prints it for a person.
 func Ask[T any](ctx context.Context, e *Env, c *client.Client, method, path string, query url.Values, body any, show func(*T)) error {

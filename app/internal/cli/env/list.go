@@ -2,7 +2,9 @@ package env
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"iter"
 	"net/url"
 	"strconv"
 
@@ -72,11 +74,21 @@ func List[T any](ctx context.Context, e *Env, c *client.Client, path string, que
 
 // UpTo reads at most limit items of a list, 0 for all, and reports whether it has more.
 func UpTo[T any](ctx context.Context, c *client.Client, path string, query url.Values, limit int) (items []T, more bool, err error) {
-	ask := limit
+	return Cut(client.List[T](ctx, c, path, query, OneMore(limit)), limit)
+}
+
+// OneMore returns how many items to ask for, so that [Cut] sees whether a list has more than limit.
+func OneMore(limit int) int {
 	if limit > 0 {
-		ask++
+		return limit + 1
 	}
-	items, err = client.Collect(client.List[T](ctx, c, path, query, ask))
+	return 0
+}
+
+// Cut reads at most limit items of a list that was asked for [OneMore], 0 for all, and reports whether
+// it has more.
+func Cut[T any](seq iter.Seq2[T, error], limit int) (items []T, more bool, err error) {
+	items, err = client.Collect(seq)
 	more = limit > 0 && len(items) > limit
 	if more {
 		items = items[:limit]
@@ -129,6 +141,15 @@ func Unread[T any](t *term.Term, items []T, problem func(T) *problem.Details) er
 		}
 	}
 	return nil
+}
+
+// ProblemOf reads what is wrong with an item of a list, nil for nothing.
+func ProblemOf(d client.Document) *problem.Details {
+	p := new(problem.Details)
+	if len(d) == 0 || json.Unmarshal(d, p) != nil {
+		return nil
+	}
+	return p
 }
 
 // CannotBeRead says in a cell of a table why an item cannot be read.

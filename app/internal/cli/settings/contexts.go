@@ -49,7 +49,7 @@ func UseContext(path string, known []string, name string) error {
 	})
 }
 
-// RemoveContext takes a context out of a configuration file. If it was the one in use, none is.
+// RemoveContext takes a context out of a configuration file. After that of the context in use no context is in use.
 func RemoveContext(path string, known []string, name string) error {
 	return change(path, known, func(c *ConfigFile, root *yaml.Node) error {
 		if _, err := c.Context(name); err != nil {

@@ -68,7 +68,7 @@ func FallbacksOf(f *pflag.Flag) []string {
 	return by[:1]
 }
 
-// FileVariableOf returns the variable that names a file with a flag's value, "" if it has none.
+// FileVariableOf returns the variable that names a file with a flag's value, "" if there is no such variable.
 func FileVariableOf(flag string) string {
 	if !secret(flag) {
 		return ""

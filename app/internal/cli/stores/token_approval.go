@@ -2,7 +2,6 @@ package stores
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/server"
 )
 
 // tokenApproval is the one command below token that asks the server.
@@ -32,13 +30,13 @@ They decide with it in the place of an access token: posthouse approve GATE
 		Example: `  posthouse token approval gate-019a... --for alice
   posthouse token approval gate-019a... --for alice --verdict approve --expires 12h --out alice.token`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
-			body := map[string]any{"for": person, "verdicts": verdicts}
-			if at := until.at(time.Now()); !at.IsZero() {
-				body["expiresAt"] = at
+			o := &client.ApprovalTokenOptions{For: person, ExpiresAt: until.at(time.Now())}
+			for _, v := range verdicts {
+				o.Verdicts = append(o.Verdicts, posthouse.Verdict(v))
 			}
-			var made server.GateToken
-			err := writeSecret(out, func() (string, error) {
-				err := c.Do(ctx, http.MethodPost, "/api/gates"+client.Path(args[0], "token"), nil, body, &made)
+			var made *client.ApprovalToken
+			err := writeSecret(out, func() (_ string, err error) {
+				made, err = client.CreateApprovalToken(ctx, c, posthouse.ID(args[0]), o)
 				return made.Token, err
 			}, func() error { return nil }) // it ends by itself
 			if err != nil {
@@ -47,7 +45,7 @@ They decide with it in the place of an access token: posthouse approve GATE
 			if out != "" {
 				made.Token = ""
 			}
-			return e.Answer(&made, func() {
+			return e.Answer(made, func() {
 				if out == "" {
 					e.Line("%s", made.Token)
 					e.Note("this is the only time it is shown")

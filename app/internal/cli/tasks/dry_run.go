@@ -7,8 +7,6 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/server"
-	"github.com/posthouse/posthouse/task"
 )
 
 // A losing is what a task would lose.
@@ -16,14 +14,14 @@ type losing struct {
 	DryRun bool         `json:"dryRun"`
 	Task   posthouse.ID `json:"task"`
 	Saved  int          `json:"saved"`            // bytes in its slot, which would be cleared
-	Thread string       `json:"thread,omitempty"` // whose branch would be cancelled
+	Thread string       `json:"thread,omitempty"` // the thread with the branch that would be cancelled
 	Branch string       `json:"branch,omitempty"`
 }
 
 // wouldClear says how much the slot of a task holds.
 func wouldClear(ctx context.Context, e *env.Env, c *client.Client, id string) error {
-	var i task.Info
-	if err := c.Get(ctx, taskPath(id), nil, &i); err != nil {
+	i, err := c.Operations().Task(ctx, posthouse.ID(id))
+	if err != nil {
 		return err
 	}
 	return e.Answer(losing{DryRun: true, Task: i.ID, Saved: i.Saved}, func() {
@@ -34,12 +32,12 @@ func wouldClear(ctx context.Context, e *env.Env, c *client.Client, id string) er
 
 // wouldGiveUp says what would end with a task.
 func wouldGiveUp(ctx context.Context, e *env.Env, c *client.Client, id string) error {
-	var i task.Info
-	if err := c.Get(ctx, taskPath(id), nil, &i); err != nil {
+	i, err := c.Operations().Task(ctx, posthouse.ID(id))
+	if err != nil {
 		return err
 	}
-	found := false // among those that failed, and that nobody went on from
-	for failed, err := range client.List[server.Task](ctx, c, "/api/tasks", env.Params("thread", i.Thread, "failed", "true"), 0) {
+	found := false // among those that failed and still stand
+	for failed, err := range c.Operations().Tasks(ctx, &client.TaskQuery{Thread: i.Thread, Failed: true}) {
 		if err != nil {
 			return err
 		}

@@ -2,19 +2,17 @@ package tasks
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/task"
 )
@@ -50,7 +48,7 @@ threads wait for somebody to retry them.`,
   posthouse task list --failed
   posthouse task list --json | jq -r '.[] | select(.state == "paused") | .id'`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
-			table := env.Table[server.Task]{
+			table := env.Table[*client.Task]{
 				None: "no task is open",
 				Head: []string{"TASK", "HANDLER", "STATE", "SINCE", "ATTEMPT", "WORKER", "THREAD"},
 				Row:  taskRow,
@@ -62,14 +60,18 @@ threads wait for somebody to retry them.`,
 			if err != nil {
 				return err
 			}
-			tasks, err := env.List(ctx, e, c, "/api/tasks", env.Params("thread", of, "task", name, "failed", env.IfSet(failed)), limit, &table)
+			q := &client.TaskQuery{Thread: of, Task: name, Failed: failed, Limit: env.OneMore(limit)}
+			tasks, more, err := env.Cut(c.Operations().Tasks(ctx, q), limit)
 			if err != nil {
+				return err
+			}
+			if err := table.Print(e, tasks, more); err != nil {
 				return err
 			}
 			if failed && len(tasks) > 0 {
 				e.Next("posthouse task show %s", tasks[0].ID)
 			}
-			return env.Unread(&e.Term, tasks, func(t server.Task) *problem.Details { return t.Error })
+			return env.Unread(&e.Term, tasks, func(t *client.Task) *problem.Details { return env.ProblemOf(t.Error) })
 		}),
 	}
 	cmd.Flags().StringVar(&thread, "thread", "", "only of this thread")
@@ -79,37 +81,42 @@ threads wait for somebody to retry them.`,
 	return cmd
 }
 
-func taskRow(t server.Task) []string {
-	if t.Error != nil {
-		return []string{string(t.ID), env.CannotBeRead(t.Error), "", "", "", "", t.Thread}
+func taskRow(t *client.Task) []string {
+	if p := env.ProblemOf(t.Error); p != nil {
+		return []string{string(t.ID), env.CannotBeRead(p), "", "", "", "", t.Thread}
 	}
-	state := string(t.State)
-	if t.State == task.Delayed || t.State == task.Paused {
+	state := t.State
+	if t.State == delayed || t.State == paused {
 		state += " until " + tree.Time(t.Call.NotBefore)
 	}
-	if t.State == task.Ready && t.Handlers == 0 {
+	if t.State == ready && t.Handlers == 0 {
 		state += ", no worker"
 	}
 	return []string{string(t.ID), t.Call.Task, state, tree.Time(t.CreatedAt), strconv.Itoa(t.Call.Attempt), t.Worker, t.Thread}
 }
 
-func taskPath(gate string, below ...string) string {
-	return client.Path(append([]string{"api", "tasks", gate}, below...)...)
-}
+// The states of a task that are shown in words of their own.
+const (
+	ready   = string(task.Ready)
+	delayed = string(task.Delayed)
+	paused  = string(task.Paused)
+	failed  = string(task.Failed)
+)
 
 func taskShow(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "show TASK", Short: "Show a task, open or not",
 		Example: `  posthouse task show gate-019a...`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
-			return env.Get(ctx, e, c, taskPath(args[0]), nil, func(i *task.Info) { showTask(e, i) })
+			t, err := c.Operations().Task(ctx, posthouse.ID(args[0]))
+			return env.Show(e, t, err, func(t *client.Task) { showTask(e, t) })
 		}),
 	}
 }
 
-func showTask(e *env.Env, i *task.Info) {
+func showTask(e *env.Env, i *client.Task) {
 	rows := [][]string{
-		{"task", string(i.ID)}, {"handler", i.Call.Task}, {"group", i.Call.Group}, {"state", taskRow(server.Task{Info: *i})[2]},
+		{"task", string(i.ID)}, {"handler", i.Call.Task}, {"group", i.Call.Group}, {"state", taskRow(i)[2]},
 		{"thread", i.Thread}, {"branch", i.Branch}, {"step", i.Step},
 		{"attempt", strconv.Itoa(i.Call.Attempt)}, {"iteration", strconv.Itoa(i.Call.Iteration)}, {"paused", i.Call.Paused}, {"failure", failureOf(i)},
 		{"worker", i.Worker}, {"session", i.Session}, {"slot", term.Number(i.Saved) + " bytes"},
@@ -123,14 +130,14 @@ func showTask(e *env.Env, i *task.Info) {
 	switch d := i.Decision; {
 	case d != nil && d.Successor != "":
 		e.Next("posthouse task show %s", d.Successor)
-	case i.State == task.Failed:
+	case i.State == failed:
 		e.Next("posthouse task retry %s", i.ID)
 	}
 }
 
 // failureOf returns why a task failed for good, or why its last attempt did.
-func failureOf(i *task.Info) string {
-	if i.State == task.Failed && i.Decision.Reason != "" {
+func failureOf(i *client.Task) string {
+	if i.State == failed && i.Decision.Reason != "" {
 		return i.Decision.Reason
 	}
 	return i.Call.Failure
@@ -145,7 +152,8 @@ Without --json it is printed as it is, if it is text, and its length otherwise.`
 		Example: `  posthouse task slot gate-019a...
   posthouse task slot gate-019a... --json | jq -r .value | base64 -d`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
-			return env.Get(ctx, e, c, taskPath(args[0], "slot"), nil, func(s *server.TaskSlot) {
+			s, err := c.Operations().TaskSlot(ctx, posthouse.ID(args[0]))
+			return env.Show(e, s, err, func(s *client.TaskSlot) {
 				switch {
 				case !s.Saved:
 					e.Line("nothing is saved")
@@ -171,7 +179,7 @@ func taskClear(e *env.Env) *cobra.Command {
 			if ok, err := e.Confirm(yes, "clear what task %s has saved?", args[0]); err != nil || !ok {
 				return err
 			}
-			if err := c.Do(ctx, http.MethodDelete, taskPath(args[0], "slot"), nil, nil, nil); err != nil {
+			if err := c.Operations().ClearTaskSlot(ctx, posthouse.ID(args[0])); err != nil {
 				return err
 			}
 			return e.Answer(map[string]any{"task": args[0], "saved": false}, func() { e.Line("nothing is saved for task %s", args[0]) })
@@ -187,7 +195,8 @@ func taskResume(e *env.Env) *cobra.Command {
 		Use: "resume TASK", Short: "Have a task go on now that is paused, or waits for its next attempt",
 		Example: `  posthouse task resume gate-019a...`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
-			return env.Ask(ctx, e, c, http.MethodPost, taskPath(args[0], "resume"), url.Values{}, nil, func(i *task.Info) {
+			t, err := c.Operations().ResumeTask(ctx, posthouse.ID(args[0]))
+			return env.Show(e, t, err, func(i *client.Task) {
 				e.Line("task %s goes on as %s", args[0], i.ID)
 			})
 		}),
@@ -200,8 +209,8 @@ func taskPause(e *env.Env) *cobra.Command {
 		Use: "pause TASK", Short: "Keep a task from workers until its time is over, or it is resumed",
 		Example: `  posthouse task pause gate-019a... --for 2h`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
-			body := map[string]time.Duration{"for": wait}
-			return env.Ask(ctx, e, c, http.MethodPost, taskPath(args[0], "pause"), nil, body, func(i *task.Info) {
+			t, err := c.Operations().PauseTask(ctx, posthouse.ID(args[0]), wait)
+			return env.Show(e, t, err, func(i *client.Task) {
 				e.Line("task %s waits until %s as %s", args[0], tree.Time(i.Call.NotBefore), i.ID)
 				e.Next("posthouse task resume %s", i.ID)
 			})
@@ -221,7 +230,8 @@ on since, the task runs on a new branch.`,
 		Example: `  posthouse task list --failed
   posthouse task retry gate-019a...`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
-			return env.Ask(ctx, e, c, http.MethodPost, taskPath(args[0], "retry"), nil, nil, func(i *task.Info) {
+			t, err := c.Operations().RetryTask(ctx, posthouse.ID(args[0]))
+			return env.Show(e, t, err, func(i *client.Task) {
 				e.Line("task %s goes on as %s, on branch %s of thread %s", args[0], i.ID, i.Branch, i.Thread)
 			})
 		}),
@@ -240,7 +250,7 @@ func taskPurge(e *env.Env) *cobra.Command {
 			if ok, err := e.Confirm(yes, "give task %s up, and cancel the branch that failed with it?", args[0]); err != nil || !ok {
 				return err
 			}
-			if err := c.Do(ctx, http.MethodDelete, taskPath(args[0]), nil, nil, nil); err != nil {
+			if err := c.Operations().GiveUpTask(ctx, posthouse.ID(args[0])); err != nil {
 				return err
 			}
 			return e.Answer(map[string]any{"task": args[0], "purged": true}, func() { e.Line("task %s is given up", args[0]) })

@@ -2,8 +2,6 @@ package tasks
 
 import (
 	"context"
-	"net/http"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/task/deadletter"
 )
 
 func taskDead(e *env.Env) *cobra.Command {
@@ -29,10 +26,6 @@ letter: posthouse task list --failed has those.`,
 	}, deadList(e), deadReplay(e), deadPurge(e))
 }
 
-func letterPath(below ...string) string {
-	return client.Path(append([]string{"api", "dead-letters"}, below...)...)
-}
-
 func deadList(e *env.Env) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
@@ -40,8 +33,8 @@ func deadList(e *env.Env) *cobra.Command {
 		Example: `  posthouse task dead list
   posthouse task dead list --json | jq -r '.[0].data' | base64 -d`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
-			var all []deadletter.Letter
-			if err := c.Get(ctx, letterPath(), env.Params("limit", strconv.Itoa(limit)), &all); err != nil {
+			all, err := c.Operations().DeadLetters(ctx, limit)
+			if err != nil {
 				return err
 			}
 			return letterTable.Print(e, all, false)
@@ -52,11 +45,11 @@ func deadList(e *env.Env) *cobra.Command {
 	return cmd
 }
 
-var letterTable = env.Table[deadletter.Letter]{
+var letterTable = env.Table[*client.DeadLetter]{
 	None: "there is no dead letter",
 	Head: []string{"LETTER", "KIND", "AT", "BYTES", "REASON", "SUBJECT"},
-	Row: func(l deadletter.Letter) []string {
-		return []string{l.ID, string(l.Kind), tree.Time(l.At), term.Number(l.Size), term.Clip(term.Visible(l.Reason), 80), term.Clip(term.Visible(l.Subject), 80)}
+	Row: func(l *client.DeadLetter) []string {
+		return []string{l.ID, l.Kind, tree.Time(l.At), term.Number(l.Size), term.Clip(term.Visible(l.Reason), 80), term.Clip(term.Visible(l.Subject), 80)}
 	},
 }
 
@@ -69,7 +62,7 @@ That is for one which an engine of another release could not read. A request of 
 worker is not sent again: the worker was answered.`,
 		Example: `  posthouse task dead replay 17`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
-			if err := c.Do(ctx, http.MethodPost, letterPath(args[0], "replay"), nil, nil, nil); err != nil {
+			if err := c.Operations().ReplayDeadLetter(ctx, args[0]); err != nil {
 				return err
 			}
 			return e.Answer(map[string]any{"letter": args[0], "replayed": true}, func() { e.Line("letter %s is sent again", args[0]) })
@@ -91,7 +84,7 @@ func deadPurge(e *env.Env) *cobra.Command {
 				if ok, err := e.Confirm(yes, "take dead letter %s out?", args[0]); err != nil || !ok {
 					return err
 				}
-				if err := c.Do(ctx, http.MethodDelete, letterPath(args[0]), nil, nil, nil); err != nil {
+				if err := c.Operations().RemoveDeadLetter(ctx, args[0]); err != nil {
 					return err
 				}
 				return e.Answer(map[string]any{"letter": args[0], "purged": 1}, func() { e.Line("letter %s is gone", args[0]) })
@@ -99,13 +92,11 @@ func deadPurge(e *env.Env) *cobra.Command {
 			if ok, err := e.Confirm(yes, "take all dead letters out?"); err != nil || !ok {
 				return err
 			}
-			var done struct {
-				Purged int `json:"purged"`
-			}
-			if err := c.Do(ctx, http.MethodDelete, letterPath(), nil, nil, &done); err != nil {
+			n, err := c.Operations().PurgeDeadLetters(ctx)
+			if err != nil {
 				return err
 			}
-			return e.Answer(done, func() { e.Line("%s letters are gone", term.Number(done.Purged)) })
+			return e.Answer(map[string]any{"purged": n}, func() { e.Line("%s letters are gone", term.Number(n)) })
 		}),
 	}
 	env.YesFlag(cmd, &yes)
@@ -118,8 +109,8 @@ const mostLetters = 1000
 
 // wouldPurge says which letters would be taken out.
 func wouldPurge(ctx context.Context, e *env.Env, c *client.Client, args []string) error {
-	var all []deadletter.Letter
-	if err := c.Get(ctx, letterPath(), env.Params("limit", strconv.Itoa(mostLetters)), &all); err != nil {
+	all, err := c.Operations().DeadLetters(ctx, mostLetters)
+	if err != nil {
 		return err
 	}
 	ids := []string{}

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/task"
 )
 
 // Pauses between looks at a task that is waited for, the first and the longest.
@@ -21,7 +19,7 @@ const (
 )
 
 func taskStart(e *env.Env) *cobra.Command {
-	var start task.Start
+	var start client.TaskStart
 	var wait bool
 	var class string
 	cmd := &cobra.Command{
@@ -45,16 +43,17 @@ With --wait the command waits for its end: exit code 1 if it fails.`,
 					return err
 				}
 			}
-			var s task.Started
-			if err := c.Do(ctx, http.MethodPost, "/api/tasks", nil, start, &s); err != nil {
+			s, err := c.Operations().StartTask(ctx, &start)
+			if err != nil {
 				return err
 			}
 			if wait {
-				if err := await(ctx, c, &s); err != nil {
+				s, err = await(ctx, c, s)
+				if err != nil {
 					return err
 				}
 			}
-			if err := e.Answer(&s, func() { showStarted(e, &s, wait) }); err != nil {
+			if err := e.Answer(s, func() { showStarted(e, s, wait) }); err != nil {
 				return err
 			}
 			if s.Status == posthouse.StatusFailed || wait && s.Status == posthouse.StatusCancelled {
@@ -80,27 +79,27 @@ With --wait the command waits for its end: exit code 1 if it fails.`,
 }
 
 // await asks where the task stands until it is over.
-func await(ctx context.Context, c *client.Client, s *task.Started) error {
+func await(ctx context.Context, c *client.Client, s *client.TaskStarted) (*client.TaskStarted, error) {
 	look := time.NewTimer(firstLook)
 	defer look.Stop()
 	for pause := firstLook; s.Status == posthouse.StatusWaiting || s.Status == posthouse.StatusReady || s.Status == posthouse.StatusRunning; {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		thread := s.Thread
-		*s = task.Started{}
-		if err := c.Get(ctx, client.Path("api", "standalone", thread), nil, s); err != nil {
-			return err
+		now, err := c.Operations().TaskStarted(ctx, s.Thread)
+		if err != nil {
+			return nil, err
 		}
+		s = now
 		pause = min(2*pause, longestLook)
 		look.Reset(pause)
 	}
-	return nil
+	return s, nil
 }
 
-func showStarted(e *env.Env, s *task.Started, waited bool) {
+func showStarted(e *env.Env, s *client.TaskStarted, waited bool) {
 	switch {
 	case s.Status == posthouse.StatusDone:
 		e.Line("%s", term.Visible(string(s.Output)))

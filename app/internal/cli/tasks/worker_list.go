@@ -11,7 +11,6 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/task"
 )
 
 // workerList lists the workers of a server, and of others over its store.
@@ -25,8 +24,8 @@ is "? of 4" here. A worker that is silent is gone, or its server is; others take
 its tasks.`,
 		Example: `  posthouse worker list`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
-			var workers []task.WorkerInfo
-			if err := c.Get(ctx, "/api/workers", nil, &workers); err != nil {
+			workers, err := c.Operations().Workers(ctx)
+			if err != nil {
 				return err
 			}
 			return workerTable.Print(e, workers, false)
@@ -36,10 +35,10 @@ its tasks.`,
 	return cmd
 }
 
-var workerTable = env.Table[task.WorkerInfo]{
+var workerTable = env.Table[*client.Worker]{
 	None: "no worker is connected",
 	Head: []string{"WORKER", "TOKEN", "GROUP", "HANDLERS", "TASKS", "HEARD", "SERVER", "SESSION"},
-	Row: func(w task.WorkerInfo) []string {
+	Row: func(w *client.Worker) []string {
 		busy, heard := "?", tree.Time(w.Heard)
 		if w.Here {
 			busy = strconv.Itoa(len(w.Claims))

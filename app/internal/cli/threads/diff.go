@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/client"
-	"github.com/posthouse/posthouse/diff"
 )
 
 // Diff returns the command diff.
@@ -28,14 +28,15 @@ matched from both ends, so an appended message shows as one addition.`,
 		Example: `  posthouse diff 019a...01 019a...05
   posthouse diff 019a...01 019a...05 --json`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
-			return env.Get(ctx, e, c, "/api/diff", env.Params("a", args[0], "b", args[1]), func(d *diff.Comparison) { showComparison(&e.Term, d, full) })
+			d, err := client.Compare(ctx, c, posthouse.ID(args[0]), posthouse.ID(args[1]))
+			return env.Show(e, d, err, func(d *client.Comparison) { showComparison(&e.Term, d, full) })
 		}),
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "whole values, however long")
 	return cmd
 }
 
-func showComparison(out *term.Term, d *diff.Comparison, full bool) {
+func showComparison(out *term.Term, d *client.Comparison, full bool) {
 	show := func(v json.RawMessage, mark, color string) {
 		if v == nil {
 			return
@@ -76,7 +77,7 @@ func showComparison(out *term.Term, d *diff.Comparison, full bool) {
 }
 
 // valueOf returns a part's value, or a description of one that is not shown.
-func valueOf(s *diff.PartSide) json.RawMessage {
+func valueOf(s *client.PartSide) json.RawMessage {
 	if s == nil {
 		return nil
 	}
