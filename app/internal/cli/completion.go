@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -17,8 +18,9 @@ import (
 // completionTime is how long a shell waits for choices.
 const completionTime = 2 * time.Second
 
-// flagNouns lists the flags that take such arguments.
-var flagNouns = map[string]string{"thread": "THREAD"}
+// flagNouns lists the flags that take such arguments. A flag of one command has the command
+// before its name.
+var flagNouns = map[string]string{"thread": "THREAD", "graph": "PROGRAM", "program": "PROGRAM", "node": "NODE", "thread list version": "VERSION"}
 
 // fixed are the flags that have one of a few values.
 var fixed = map[string][]string{
@@ -53,9 +55,10 @@ func complete(cmd *cobra.Command, e *env.Env, nouns map[string]env.Completer) {
 		}
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		noun, isNoun := flagNouns[f.Name]
+		_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+		noun := cmp.Or(flagNouns[path+" "+f.Name], flagNouns[f.Name])
 		choices, isFixed := fixed[f.Name]
-		if !isNoun && !isFixed {
+		if noun == "" && !isFixed {
 			return
 		}
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -1,11 +1,16 @@
 package clitest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli"
+	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/graph/draw"
@@ -99,6 +104,8 @@ func OpenDesk(t TB, store posthouse.Store) *Desk {
 	ok(err)
 	info := *app.Describe()
 	info.Picture = draw.Mermaid(app.Shape(), nil, nil)
+	info.Graph, err = json.Marshal(draw.Outline(app.Shape()))
+	ok(err)
 	s, err := server.New(server.Options{Ledger: l, Tokens: ts, Runner: r, Programs: []server.Program{{Info: info, Starter: app}}})
 	ok(err)
 	web := httptest.NewServer(s)
@@ -130,4 +137,17 @@ func (d *Desk) Ask(thread, to string) posthouse.ID {
 func (d *Desk) Run(code int, args ...string) string {
 	d.T.Helper()
 	return d.Dir.Run(code, append(args, "--server", d.URL)...)
+}
+
+// Complete returns what a shell is offered for the last of some words, at the desk's server.
+func (d *Desk) Complete(words ...string) string {
+	d.T.Helper()
+	vars := map[string]string{"POSTHOUSE_SERVER": d.URL, "POSTHOUSE_DATA_DIR": d.Path}
+	var out bytes.Buffer
+	at := term.Term{In: strings.NewReader(""), Out: &out, Err: &out}
+	code := cli.Run(d.T.Context(), append([]string{"__complete"}, words...), &d.Config, func(name string) string { return vars[name] }, func() []string { return nil }, at)
+	if code != 0 {
+		d.T.Errorf("%v: exit code %d\n%s", words, code, &out)
+	}
+	return out.String()
 }

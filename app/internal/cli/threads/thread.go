@@ -35,19 +35,27 @@ func Thread(e *env.Env) *cobra.Command {
 
 func threadList(e *env.Env) *cobra.Command {
 	var status, graph, order, label, search string
-	var waiting, released bool
+	var node, version string
+	var waiting, released, unknown bool
 	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List threads, the one with the newest entry first",
 		Long: `List threads, the one with the newest entry first. With --order asc or desc they come
 by name; with --limit 0 all of them. A thread that gets an entry while a long list by
-activity is read moves to its front and may be missing; a list by name misses none.`,
+activity is read moves to its front and may be missing; a list by name misses none.
+
+With --unknown it lists those with an effect on the world of an unknown outcome,
+with --node those that stand at a node, with --version those on a version of their
+program. For these three the server reads logs, so a list of many threads takes longer.`,
 		Example: `  posthouse thread list
+  posthouse thread list --unknown
+  posthouse thread list --graph refund --node approve
   posthouse thread list --search acme --label team=blue
   posthouse thread list --order asc --limit 0
   posthouse thread ls --status failed --json`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
-			q := env.Params("status", status, "graph", graph, "label", label, "q", search, "order", order, "waiting", env.IfSet(waiting), "released", env.IfSet(released))
+			q := env.Params("status", status, "graph", graph, "label", label, "q", search, "order", order, "waiting", env.IfSet(waiting), "released", env.IfSet(released),
+				"unknown", env.IfSet(unknown), "node", node, "version", version)
 			threads, more, err := env.UpTo[*server.Thread](ctx, c, "/api/threads", q, limit)
 			if err != nil {
 				return err
@@ -65,6 +73,9 @@ activity is read moves to its front and may be missing; a list by name misses no
 	f.StringVar(&search, "search", "", "only where the name or a label's value begins so, or the name ends so (4 characters or more)")
 	f.StringVar(&order, "order", "", "asc or desc: by name, the first or the last first (default newest: the newest entry first)")
 	f.BoolVar(&waiting, "waiting", false, "only with open gates")
+	f.BoolVar(&unknown, "unknown", false, "only with effects on the world of an unknown outcome")
+	f.StringVar(&node, "node", "", "only with a branch that has not ended and is at this node: it runs next, waits there, or failed there")
+	f.StringVar(&version, "version", "", "only with a branch that has not ended, of this version of its program")
 	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
 	e.LimitFlag(cmd, &limit)
 	return cmd

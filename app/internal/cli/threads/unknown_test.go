@@ -101,5 +101,11 @@ func TestUnknownEffectsAreCounted(t *testing.T) {
 		t.Errorf("the list is %+v with the counts %v", page.Items, page.Counts)
 	}
 	clitest.Wants(t, "the list", desk.Run(0, "thread", "list"), "order-1", "1 unknown", "other")
+	if said := desk.Run(0, "thread", "list", "--unknown", "--quiet"); said != "order-1\n" {
+		t.Errorf("with unknown effects it lists %q", said)
+	}
+	if all := must.Get(client.Collect(c.Threads(t.Context(), &client.ThreadQuery{Unknown: true})))(t); len(all) != 1 || all[0].Unknown != 1 {
+		t.Errorf("the client lists %+v", all)
+	}
 	must.Fail(t, c.Get(t.Context(), "/api/threads?unknown=true&counts=true", nil, nil), posthouse.ErrInvalid)
 }
