@@ -21,7 +21,7 @@ type Thread struct {
 	DueAt     *time.Time `json:"dueAt,omitempty"`
 	Held      *Hold      `json:"hold,omitempty"` // nothing of it may be removed
 
-	Now     string `json:"now,omitempty"`            // its question, or the node that runs, the error or the newest note
+	Now     string `json:"now,omitempty"`            // its question, the node that runs, the error, what it waits for, or the newest note
 	Unknown int    `json:"unknownEffects,omitempty"` // effects on the world with an unknown outcome
 }
 

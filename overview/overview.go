@@ -29,8 +29,9 @@ type Face struct {
 	UpdatedAt time.Time // of the last entry, exactly
 
 	// Now is the intent of the oldest question that waits for people. Without a question it is the
-	// nodes that run next; of a thread that failed it is the error; of a run that starts later, when;
-	// else it is the program's newest note with a line. It has at most [MaxNow] bytes, and is empty where nothing of that is on record.
+	// nodes that run next; of a thread that failed it is the error; of one that waits for a time, a
+	// signal, a worker or another thread, for which and until when; else it is the program's newest
+	// note with a line. It has at most [MaxNow] bytes, and is empty where nothing of that is on record.
 	Now string
 
 	Unknown int // effects of the current generation with an unknown outcome
@@ -45,7 +46,7 @@ func Of(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) (*Face, 
 		return f, nil
 	}
 	r := &reader{ctx: ctx, l: l, t: t}
-	for _, read := range []func(*Face) error{r.headers, r.question, r.running, r.start, r.note, r.effects} {
+	for _, read := range []func(*Face) error{r.headers, r.question, r.running, r.wait, r.note, r.effects} {
 		if err := read(f); err != nil {
 			return nil, err
 		}
@@ -135,26 +136,6 @@ func (r *reader) running(f *Face) error {
 		f.Now = firstLine(r.head.Error)
 	default:
 		f.Now = strings.Join(r.head.Next, ", ")
-	}
-	return nil
-}
-
-// start says when a run starts that has not.
-func (r *reader) start(f *Face) error {
-	i := slices.IndexFunc(r.t.Waiting, func(w posthouse.WaitingGate) bool { return w.Kind == posthouse.GateTimer })
-	if f.Now != "" || i < 0 {
-		return nil
-	}
-	w := &r.t.Waiting[i]
-	if b, _ := r.t.Branch(w.Branch); b.Seq != w.Seq { // the branch has gone on since
-		return nil
-	}
-	g, err := r.l.Gate(r.ctx, w.ID)
-	if err != nil {
-		return unlessUnread(err)
-	}
-	if g.DelaysStart() {
-		f.Now = "starts at " + g.ExpiresAt.UTC().Format(time.RFC3339)
 	}
 	return nil
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
@@ -89,6 +91,34 @@ func TestNow(t *testing.T) {
 	commit(t, l, &ledger.Draft{Thread: "t", Checkpoint: noted(strings.Repeat("é", 300))})
 	if have := face(t, l, "t").Now; len(have) != overview.MaxNow || !strings.HasPrefix(strings.Repeat("é", 300), have) {
 		t.Errorf("a long line is shown with %d bytes: %q", len(have), have)
+	}
+}
+
+// TestNowOfWaits: a list says what a thread waits for, and until when, also where no person decides.
+func TestNowOfWaits(t *testing.T) {
+	l := open(t, nil)
+	at := l.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+	until := at.Format(time.RFC3339)
+	for i, tc := range []struct {
+		gate posthouse.Gate
+		want string
+	}{
+		{posthouse.Gate{Name: "sleep", Kind: posthouse.GateTimer, ExpiresAt: at}, "sleeps until " + until},
+		{posthouse.Gate{Name: "$retry-2", Kind: posthouse.GateTimer, Text: "the next attempt of node read", ExpiresAt: at}, "the next attempt of node read at " + until},
+		{posthouse.Gate{Name: "signal:paid", Kind: posthouse.GateSignal, Signal: "paid"}, "waits for the signal paid"},
+		{posthouse.Gate{Name: "signal:paid", Kind: posthouse.GateSignal, Signal: "paid", ExpiresAt: at}, "waits for the signal paid until " + until},
+		{posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: "child", ExpiresAt: at}, "waits for the thread child"},
+		{posthouse.Gate{Name: "wipe", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "wipe-tapes"}}, "waits for a worker for wipe-tapes"},
+	} {
+		thread := "t" + strconv.Itoa(i)
+		commit(t, l, &ledger.Draft{
+			Thread:     thread,
+			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"read"}},
+			Gates:      []posthouse.Gate{tc.gate},
+		})
+		if have := face(t, l, thread).Now; have != tc.want {
+			t.Errorf("a thread with the gate %s: now is %q, want %q", tc.gate.Name, have, tc.want)
+		}
 	}
 }
 
