@@ -79,6 +79,6 @@ type Event struct {
 	Take       *TakeInfo    `json:"take,omitempty"`
 	Notice     *Notice      `json:"notice,omitempty"` // of a gate: a reminder, a snooze
 
-	LastError string `json:"lastError,omitempty"` // of the attempt before the one that a step or checkpoint is of
+	LastError string `json:"lastError,omitempty"` // of the attempt before the one that a step or checkpoint is of; of the record of a failed attempt: its own
 	Notes     []Note `json:"notes,omitempty"`     // on the step or checkpoint
 }

@@ -101,7 +101,7 @@ type Story struct {
 	// millisecond and has no notes, and for what a version wrote that kept neither.
 	Attempts int `json:"-"`
 
-	Error string `json:"lastError,omitempty"` // of the attempt before, at most [MaxText] bytes; longer ones are cut
+	Error string `json:"lastError,omitempty"` // of the attempt before, or its own where one failed; longer than [MaxText] it is cut
 	Notes []Note `json:"notes,omitempty"`     // in the order in which they were made
 }
 

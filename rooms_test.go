@@ -38,17 +38,18 @@ var budgets = map[string]int{
 // wide are the types that may have more fields than others, each with its reason. Options may
 // have as many as there is to say: their names end in Options, Limits or Config.
 var wide = map[string]string{
-	"posthouse.Gate":             "a record: the log and the API have it as it is",
-	"posthouse.gateBody":         "a gate as it is written",
-	"posthouse.Checkpoint":       "a record",
-	"posthouse.Header":           "a record",
-	"posthouse.ThreadInfo":       "a record: the summary of a thread",
-	"posthouse.Change":           "a record: a checkpoint that is asked for",
-	"internal/commit.Plan":       "a record: what a commit is asked to write",
-	"store/pgstore.row":          "a row of a table",
-	"gate/internal/schema.node":  "the words of JSON Schema, one field each",
-	"internal/proof/chaos.Line":  "a line of docs/record",
-	"internal/proof/chaos.trial": "a run of the harness, beside the product",
+	"posthouse.Gate":              "a record: the log and the API have it as it is",
+	"posthouse.gateBody":          "a gate as it is written",
+	"posthouse.Checkpoint":        "a record",
+	"posthouse.Header":            "a record",
+	"posthouse.ThreadInfo":        "a record: the summary of a thread",
+	"posthouse.Change":            "a record: a checkpoint that is asked for",
+	"internal/commit.Plan":        "a record: what a commit is asked to write",
+	"store/pgstore.row":           "a row of a table",
+	"server/internal/outline.Row": "an answer: a checkpoint as a list draws it",
+	"gate/internal/schema.node":   "the words of JSON Schema, one field each",
+	"internal/proof/chaos.Line":   "a line of docs/record",
+	"internal/proof/chaos.trial":  "a run of the harness, beside the product",
 }
 
 // many are the types that may have more methods than others, each with its reason.

@@ -25,7 +25,7 @@ func (t *task) recordAttempt(ctx context.Context, exec *engine.Task, p recorded.
 	if step == nil || err != nil {
 		return false, err
 	}
-	step.Task, step.Story = t.key.String(), t.outcome.tale.Story(r.app.ledger.Now())
+	step.Task, step.Story = t.key.String(), t.outcome.tale.Failed(r.app.ledger.Now(), cause)
 	_, err = r.sess.Commit(ctx, &ledger.Draft{Steps: append(exec.Records().Held(), *step)})
 	return err == nil, err
 }

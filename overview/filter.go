@@ -15,10 +15,26 @@ const MaxWalk = 20_000
 // MaxRead bounds for how many of these the log is read.
 const MaxRead = 1000
 
-// A Filter is what no store knows of threads: their logs are read for it. The zero Filter selects all;
-// set fields are joined by "and".
+// Saved is what people call [posthouse.StatusSaved], which is the empty text.
+const Saved = "saved"
+
+// Status returns the status that a query selects by for the word that a person gave. For [Saved] it
+// is empty, which selects all: a [Filter] finds those.
+func Status(word string) posthouse.Status {
+	if word == Saved {
+		return ""
+	}
+	return posthouse.Status(word)
+}
+
+// A Filter is what no store finds threads by: their summaries, or their logs, are read for it. The
+// zero Filter selects all; set fields are joined by "and".
 type Filter struct {
 	Unknown bool // with effects of an unknown outcome
+
+	// Saved selects threads with checkpoints and without a status: they were saved by hand, and
+	// nothing runs them ([posthouse.StatusSaved]).
+	Saved bool
 
 	// Node selects threads with a branch that has not ended and is at this node: it runs next,
 	// waits there, or failed there. It is written as in [posthouse.Header.Next].
@@ -29,12 +45,12 @@ type Filter struct {
 	Version string
 }
 
-// isZero reports whether f selects all threads.
-func (f *Filter) isZero() bool { return *f == Filter{} }
+// reads reports whether f needs more than a thread's summary.
+func (f *Filter) reads() bool { return f.Unknown || f.Node != "" || f.Version != "" }
 
 // may reports whether f can select a thread, by its summary.
 func (f *Filter) may(t *posthouse.ThreadInfo) bool {
-	return (!f.Unknown || len(t.Begun) > 0) && (f.Node == "" && f.Version == "" || len(openBranches(t)) > 0)
+	return (!f.Unknown || len(t.Begun) > 0) && (!f.Saved || t.Status == posthouse.StatusSaved && len(t.Branches) > 0) && (f.Node == "" && f.Version == "" || len(openBranches(t)) > 0)
 }
 
 // match reads whether f selects a thread. It reads the heads of branches, and of effects what
@@ -76,7 +92,7 @@ func Find(ctx context.Context, l *ledger.Ledger, q posthouse.ThreadQuery, f *Fil
 		if posthouse.IsRuntimeThread(t.Thread) || !f.may(t) {
 			continue
 		}
-		if !f.isZero() {
+		if f.reads() {
 			read++
 			found, err := f.match(ctx, l, t)
 			if err != nil {

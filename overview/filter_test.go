@@ -49,6 +49,7 @@ func TestFind(t *testing.T) {
 		{overview.Filter{Node: "pay", Version: "v2"}, "b e"},
 		{overview.Filter{Node: "pay", Version: "v3"}, ""},
 		{overview.Filter{Unknown: true}, ""},
+		{overview.Filter{Saved: true}, "f"},
 	} {
 		page, next, err := overview.Find(t.Context(), l, q, &c.f, 10)
 		if err != nil || names(page) != c.want || next != "" {

@@ -98,7 +98,12 @@ func TestThreadsAreNarrowed(t *testing.T) {
 			t.Errorf("%q finds %q page by page, want %q", x.query, paged, have)
 		}
 	}
-	for _, bad := range []string{"label=tenant", "label==x", "q=" + strings.Repeat("a", 201), "counts=perhaps", "status=lost", "q=a%00b"} {
+	h.saved("by-hand", "1")
+	if p := ask1(url.Values{"status": {"saved"}}); len(p.Items) != 1 || p.Items[0].Thread != "by-hand" {
+		t.Errorf("status=saved finds %v", p.Items)
+	}
+	h.get("/api/checkpoints?status=saved").refused(posthouse.CodeInvalid)
+	for _, bad := range []string{"status=saved&counts=true", "label=tenant", "label==x", "q=" + strings.Repeat("a", 201), "counts=perhaps", "status=lost", "q=a%00b"} {
 		h.get("/api/threads?" + bad).refused(posthouse.CodeInvalid)
 	}
 }

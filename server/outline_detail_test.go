@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -78,6 +79,33 @@ func TestOutlineTellsWhatBecame(t *testing.T) {
 	h.get("/api/threads/t/outline?details=perhaps").refused(posthouse.CodeInvalid)
 	if plain := h.get("/api/threads/t/outline").want(http.StatusOK).body; bytes.Contains(plain, []byte("asked")) || bytes.Contains(plain, []byte("paid")) {
 		t.Errorf("without details it has some: %s", plain)
+	}
+}
+
+// TestOutlineTellsOfAttempts reads rows of what was tried several times: the record of an attempt that
+// failed is told while the next is to come, then that of the step, and then that of the node.
+func TestOutlineTellsOfAttempts(t *testing.T) {
+	h := open(t, nil)
+	one := posthouse.Value{Codec: "json", Data: []byte(`1`)}
+	node := func(attempts int, why string) *posthouse.Change {
+		return &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusReady, Node: "read", Story: posthouse.Story{Took: time.Second, Attempts: attempts, Error: why}}
+	}
+	must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: node(1, "")}))(t)
+	must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{Task: "x@1", Name: "ask>$attempt", Value: one, Story: posthouse.Story{Attempts: 1, Error: "overloaded"}}}}))(t)
+	must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: node(1, "")}))(t)
+	must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{Task: "x@1", Name: "ask", Value: one, Story: posthouse.Story{Attempts: 3, Error: strings.Repeat("é", 300)}}}}))(t)
+	must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: node(1, "")}))(t)
+	must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: node(2, "no space")}))(t)
+	var have []string
+	for _, r := range h.details("t", "") {
+		have = append(have, fmt.Sprintf("%d %d %.10s", r.Attempts, r.Tries, r.LastError))
+		if len(r.LastError) > 200 {
+			t.Errorf("the error has %d bytes", len(r.LastError))
+		}
+	}
+	want := []string{"2 0 no space", "1 3 " + strings.Repeat("é", 10), "1 0 overloaded", "1 0 "}
+	if !slices.Equal(have, want) {
+		t.Errorf("the rows are %q, want %q", have, want)
 	}
 }
 

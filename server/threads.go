@@ -31,9 +31,9 @@ func (ts *threads) Routes() []*api.Route {
 			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List threads", Handle: ts.list,
 			Notes: "The thread with the newest entry first: exactly within a page, by the minute from page to page. next is good for the same order. " +
 				"Who pages by activity sees each thread that rests exactly once; one that gets an entry meanwhile moves to the front and may be missing from the pages that follow, where the next list begins with it. By name (asc, desc) pages miss none. " +
-				"The filters unknown, node and version read threads' logs: a page of theirs looks at 20,000 threads at most, reads 1,000 at most, and may be short, or empty, and have a next. They are not counted.",
+				"The filters unknown, node and version read threads' logs: a page of theirs looks at 20,000 threads at most, reads 1,000 at most, and may be short, or empty, and have a next. They are not counted. The same holds for status=saved, which reads summaries.",
 			Query: []api.Param{
-				{Name: "status", Kind: api.EnumParam, Values: statusValues, Help: "with this status"},
+				{Name: "status", Kind: api.EnumParam, Values: append(slices.Clone(statusValues), overview.Saved), Help: "with this status; saved: without one, since it was saved by hand and nothing runs it"},
 				{Name: "graph", Kind: api.TextParam, Help: "of this program"},
 				{Name: "label", Kind: api.TextParam, Help: "with this label: name=value"},
 				{Name: "q", Kind: api.TextParam, Help: "that a search finds: the name or a label's value begins so, or the name ends so (4 characters or more)"},
@@ -70,7 +70,7 @@ func (ts *threads) Routes() []*api.Route {
 
 func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 	q := posthouse.ThreadQuery{
-		Status: posthouse.Status(r.Query["status"]), Graph: r.Query["graph"], Waiting: r.Query["waiting"] == "true", Released: r.Query["released"] == "true",
+		Status: overview.Status(r.Query["status"]), Graph: r.Query["graph"], Waiting: r.Query["waiting"] == "true", Released: r.Query["released"] == "true",
 		Descending: r.Query["order"] == "desc", Newest: r.Query["order"] == "newest" || r.Query["order"] == "",
 	}
 	if err := overview.Narrow(&q, r.Query["label"], r.Query["q"]); err != nil {
@@ -106,13 +106,13 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 // page finds the threads of a list, by the store where it can.
 func (ts *threads) page(r *api.Request, q posthouse.ThreadQuery) ([]*posthouse.ThreadInfo, string, error) {
 	limit := r.Number("limit", defaultLimit)
-	f := overview.Filter{Unknown: r.Query["unknown"] == "true", Node: r.Query["node"], Version: r.Query["version"]}
+	f := overview.Filter{Unknown: r.Query["unknown"] == "true", Saved: r.Query["status"] == overview.Saved, Node: r.Query["node"], Version: r.Query["version"]}
 	if f == (overview.Filter{}) {
 		q.Limit = limit + 2
 		return api.Collect(ofPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string { return overview.Cursor(&q, t) })
 	}
 	if r.Query["counts"] == "true" {
-		return nil, "", posthouse.Invalid("counts", "cannot be joined with unknown, node or version: what these find is not counted")
+		return nil, "", posthouse.Invalid("counts", "cannot be joined with unknown, node, version or status=saved: what these find is not counted")
 	}
 	return overview.Find(r.Context(), ts.ledger, q, &f, limit)
 }

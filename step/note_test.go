@@ -106,7 +106,7 @@ func TestAStepTellsItsStory(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantTold(t, told(t, l, "t"),
-			"input 0s 0", "ask>$attempt 1s 1 | try 1", "ask>$attempt 2s 2 after boom 1 | try 2", "ask 3s 3 after boom 2 | try 3", "node 6s 1")
+			"input 0s 0", "ask>$attempt 1s 1 after boom 1 | try 1", "ask>$attempt 2s 2 after boom 2 | try 2", "ask 3s 3 after boom 2 | try 3", "node 6s 1")
 	})
 }
 
@@ -136,7 +136,7 @@ func TestANodeTellsItsStory(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantTold(t, told(t, l, "t"), "input 0s 0",
-			"$note 0s 0 | try 1", "$attempt 1s 1", "$note 0s 0 | try 2", "fail 1s 2 after boom 1",
+			"$note 0s 0 | try 1", "$attempt 1s 1 after boom 1", "$note 0s 0 | try 2", "fail 1s 2 after boom 1",
 			"$note 0s 0 | try 3", "fail 1s 2 after boom 1", "$note 0s 0 | try 4", "node 1s 2 after boom 1")
 	})
 }

@@ -184,7 +184,7 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 			c.reportEnd(ctx, attempts+1, err)
 			return v, err
 		}
-		a := Attempt{Error: cleanText(err.Error()), Story: c.story(nil)}
+		a := Attempt{Error: cleanText(err.Error()), Story: c.story(err)}
 		due = time.Time{}
 		if d := c.opt.Retry.Wait(attempts+1, rand.Float64()); d > 0 {
 			due = session.RoundUp(t.session.Ledger().Now().Add(d))

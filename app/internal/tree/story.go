@@ -52,7 +52,10 @@ func StepLine(e *posthouse.Event) string {
 	if took := Took(e.Step.Began, e.At); took != "" {
 		parts = append(parts, took)
 	}
-	if a := Attempt(e.Step.Attempts, e.LastError); a != "" {
+	switch a := Attempt(e.Step.Attempts, e.LastError); {
+	case strings.HasSuffix(e.Step.Name, "$attempt") && e.LastError != "":
+		parts = append(parts, "failed: "+term.Clip(term.Visible(e.LastError), 80))
+	case a != "":
 		parts = append(parts, a)
 	}
 	return strings.Join(parts, "  ")

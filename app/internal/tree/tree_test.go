@@ -93,6 +93,7 @@ func TestDrawTellsOfSteps(t *testing.T) {
 			At: at, Step: &posthouse.StepInfo{Name: "ask", Occurrence: 1, Began: at.Add(-1500 * time.Millisecond), Attempts: 3}, LastError: "503",
 			Notes: []posthouse.Note{{Line: "asks", Model: "m-1", InputTokens: 812, OutputTokens: 96, Cost: "0.0042 USD", Input: json.RawMessage(`9007199254740993`), Values: map[string]any{"t": json.RawMessage("0.2")}}},
 		}, "a"},
+		{&posthouse.Event{At: at, Step: &posthouse.StepInfo{Name: "$attempt"}, LastError: "504"}, "a"},
 		{&posthouse.Event{At: at, Checkpoint: h}, "a"},
 	}}
 	notes := `
@@ -105,6 +106,7 @@ func TestDrawTellsOfSteps(t *testing.T) {
   note  gave up‹U+001B›[2J
   step ask[1]  1.5s  attempt 3 after: 503
   note  asks  m-1  812 tokens in, 96 out  0.0042 USD  input 9007199254740993  t 0.2
+  step $attempt  failed: 504
   took 1m31s
 `
 	for want, all := range map[string]bool{notes: false, times: true} {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // A Tale is how tasks came to what is put on record of them. The zero value is that of no task.
@@ -29,4 +30,11 @@ func (t *Tale) Story(now time.Time) posthouse.Story {
 		return posthouse.Story{}
 	}
 	return posthouse.Story{Took: now.Sub(t.Began), Attempts: t.Attempts, Error: t.Cause}
+}
+
+// Failed returns the tale of an attempt that failed now, with its own error.
+func (t *Tale) Failed(now time.Time, cause error) posthouse.Story {
+	s := t.Story(now)
+	s.Error = engine.OneLine(cause.Error())
+	return s
 }

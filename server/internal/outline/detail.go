@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -26,6 +27,9 @@ type Detail struct {
 	Line    string   `json:"line,omitempty" doc:"the newest sentence for people among the notes on it and on steps since its parent, at most 200 bytes"`
 	Asked   []Wait   `json:"asked,omitempty" doc:"what became of the questions and other waits that it opened, in their order"`
 	Effects []Effect `json:"effects,omitempty" doc:"what acted on the world on its branch since its parent; on the head of a branch also since then"`
+
+	Tries     int    `json:"tries,omitempty" doc:"the most attempts that a step since its parent took, where that is more than one"`
+	LastError string `json:"lastError,omitempty" doc:"why the last attempt failed that its node or a step since its parent made again, or is to make again, at most 200 bytes"`
 }
 
 // A Wait is a question, or another wait, that a checkpoint opened.
@@ -65,8 +69,19 @@ type detailer struct {
 	branches map[string][]uint64 // entries with checkpoints, ascending
 	noted    map[string]uint64   // the newest entry with a line since the last checkpoint of a branch
 	lineAt   []uint64            // the entries that have the rows' lines; 0: there is none
-	stored   map[uint64]int      // bytes of entries that have a line
+	tried    map[string]try      // attempts that failed since the last checkpoint of a branch
+	errorAt  []uint64            // the entries that have the rows' last errors; 0: no error
+	stored   map[uint64]int      // bytes of entries that have a line or an error
 }
+
+// A try is what is on record of attempts that failed.
+type try struct {
+	most int    // attempts of one step
+	seq  uint64 // the newest entry with an error; 0: no error
+}
+
+// attempted ends the name of the record of an attempt that failed.
+const attempted = "$attempt"
 
 // detail fills the details of rows, which are of one generation.
 func detail(ctx context.Context, l *ledger.Ledger, thread string, headers []*posthouse.Header, rows []Row) error {
@@ -75,7 +90,7 @@ func detail(ctx context.Context, l *ledger.Ledger, thread string, headers []*pos
 	}
 	d := &detailer{
 		ctx: ctx, l: l, headers: headers, rows: rows, at: map[posthouse.ID]int{}, waits: map[posthouse.ID]*Wait{},
-		branches: map[string][]uint64{}, noted: map[string]uint64{}, lineAt: make([]uint64, len(rows)), stored: map[uint64]int{},
+		branches: map[string][]uint64{}, noted: map[string]uint64{}, lineAt: make([]uint64, len(rows)), tried: map[string]try{}, errorAt: make([]uint64, len(rows)), stored: map[uint64]int{},
 	}
 	from := headers[0].Seq
 	for i, h := range headers {
@@ -109,17 +124,44 @@ func (d *detailer) walk(thread string, from uint64) error {
 		if e.Generation > d.headers[0].Generation {
 			return nil
 		}
-		size, line := 0, false
+		size, told := 0, false
 		for i := range e.Records {
 			size += e.Records[i].Size
-			line = line || e.Records[i].Note != nil && e.Records[i].Note.Line
+			told = told || d.attempt(e, i) || e.Records[i].Note != nil && e.Records[i].Note.Line
 			d.record(e, i)
 		}
-		if line {
+		if told {
 			d.stored[e.Seq] = size
 		}
 	}
 	return nil
+}
+
+// attempt notes attempts that failed, and reports whether a record tells why one did.
+func (d *detailer) attempt(e *ledger.LogEntry, i int) bool {
+	r := &e.Records[i]
+	if s := r.Step; s != nil && s.Attempts > 1 {
+		t := d.tried[s.Branch]
+		t.most = max(t.most, s.Attempts)
+		d.tried[s.Branch] = t
+	}
+	if r.Note == nil || i == 0 {
+		return false
+	}
+	s, c := e.Records[i-1].Step, e.Records[i-1].Checkpoint
+	switch {
+	case s != nil && (s.Attempts > 1 || strings.HasSuffix(s.Name, attempted)):
+		t := d.tried[s.Branch]
+		t.seq = e.Seq
+		d.tried[s.Branch] = t
+	case c != nil && c.Attempts > 1:
+		if row, ok := d.at[c.ID]; ok && d.rows[row].Seq == e.Seq {
+			d.errorAt[row] = e.Seq
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 func (d *detailer) record(e *ledger.LogEntry, i int) {
@@ -155,10 +197,13 @@ func (d *detailer) checkpoint(seq uint64, r *posthouse.Record) {
 		d.line(noted, c.ID)
 		delete(d.noted, c.Branch)
 	}
+	tried := d.tried[c.Branch]
+	delete(d.tried, c.Branch)
 	i, ok := d.at[c.ID]
 	if !ok || d.rows[i].Seq != seq {
 		return
 	}
+	d.rows[i].Tries, d.errorAt[i] = tried.most, tried.seq
 	for j := range r.Parts.Changes {
 		if name := r.Parts.Changes[j].Name; !strings.HasPrefix(name, "$") && len(d.rows[i].Changed) < maxChanged {
 			d.rows[i].Changed = append(d.rows[i].Changed, name)
@@ -230,17 +275,23 @@ func (d *detailer) read(w *Wait) error {
 	return nil
 }
 
-// readLines reads the lines of notes, those of the newest entries first, until the entries read
+// readLines reads the lines of notes, and why attempts failed, those of the newest entries first, until the entries read
 // have more than maxLineBytes.
 func (d *detailer) readLines(thread string) error {
 	rows, seqs := map[uint64][]int{}, []uint64{}
-	for i, seq := range d.lineAt {
-		if seq > 0 {
+	failed := map[uint64][]int{}
+	for i := range d.rows {
+		if seq := d.lineAt[i]; seq > 0 {
 			rows[seq] = append(rows[seq], i)
 		}
+		if seq := d.errorAt[i]; seq > 0 {
+			failed[seq] = append(failed[seq], i)
+		}
 	}
+	all := slices.AppendSeq(slices.Collect(maps.Keys(rows)), maps.Keys(failed))
+	slices.Sort(all)
 	total := 0
-	for _, seq := range slices.Backward(slices.Sorted(maps.Keys(rows))) {
+	for _, seq := range slices.Backward(slices.Compact(all)) {
 		total += d.stored[seq]
 		if total > maxLineBytes && len(seqs) > 0 {
 			break
@@ -256,6 +307,9 @@ func (d *detailer) readLines(thread string) error {
 		}
 		for _, ev := range e.Events {
 			d.say(rows[e.Seq], ev)
+			for _, i := range failed[e.Seq] {
+				d.rows[i].LastError = cmp.Or(cut(ev.LastError), d.rows[i].LastError)
+			}
 		}
 	}
 	return nil

@@ -110,6 +110,18 @@ export function useUnknown() {
   });
 }
 
+/** useSaved counts threads without a status, among the newest that are looked at. */
+export function useSaved() {
+  return useQuery({
+    queryKey: ["thread counts", "saved"],
+    refetchInterval: 60_000, // it is found in threads' summaries, one by one
+    queryFn: ({ signal }) =>
+      get(
+        api.GET("/api/threads", { signal, params: { query: { status: "saved", limit: 100, fields: "thread" } } }),
+      ).then((l) => ({ count: l.items.length, more: l.next !== undefined && l.items.length === 100 })),
+  });
+}
+
 /** usePrograms lists the programs that are served. */
 export const usePrograms = (enabled = true) =>
   useQuery({

@@ -4,6 +4,7 @@ import { api, get } from "../api/client";
 import { usePrograms } from "../data/threads";
 import { programPath } from "../programs/address";
 import { threadPath } from "../thread/address";
+import { standing } from "../threads/filter";
 
 /** A Find is something that the palette goes to. also says more of it, in grey. */
 export type Find = { key: string; name: string; also?: string | undefined; state?: string | undefined; to: string };
@@ -22,13 +23,13 @@ function useSettled(text: string): string {
 }
 
 async function findThreads(typed: string, signal: AbortSignal) {
-  const query = { ...(typed ? { q: typed } : {}), limit: most, fields: "thread,status,now,graph" };
+  const query = { ...(typed ? { q: typed } : {}), limit: most, fields: "thread,status,now,graph,branches,releases" };
   const list = await get(api.GET("/api/threads", { signal, params: { query } }));
   const finds = list.items.map((t): Find => ({
     key: `thread ${t.thread}`,
     name: t.thread,
     also: t.now || t.graph,
-    state: t.status || undefined,
+    state: standing(t) || undefined,
     to: threadPath(t.thread),
   }));
   return { finds, more: list.next !== undefined };
@@ -66,7 +67,7 @@ export function useFound(text: string) {
           key: c.id,
           name: `${c.thread} #${c.seq}`,
           also: c.node,
-          state: c.status || undefined,
+          state: c.status || "saved",
           to: threadPath(c.thread, { at: c.id }),
         }),
       ),

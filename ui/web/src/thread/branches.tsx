@@ -65,7 +65,7 @@ function List({ branches, rows, chosen, choose }: Omit<Props, "open" | "close">)
                 <span className={css.name} title={marked(b.branch)}>
                   <Said>{b.branch}</Said>
                 </span>
-                {b.status ? <Chip state={b.status} /> : <span />}
+                <Chip state={b.status || "saved"} />
                 <span className={css.about}>
                   #{b.seq}
                   {head && (

@@ -111,7 +111,7 @@ function Looked({ seen, close }: { seen: Seen; close: () => void }) {
   return (
     <>
       <Bar title={<Said>{file.thread}</Said>} end={<Button onClick={close}>Close the file</Button>}>
-        {file.status && <Chip state={file.status} />}
+        <Chip state={file.status || "saved"} />
       </Bar>
       <p className={css.note} role="note">
         This is the file <Said>{seen.name}</Said>: {file.entries} entries, {file.checkpoints} checkpoints. Hashes are

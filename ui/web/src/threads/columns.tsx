@@ -3,6 +3,7 @@ import type { Thread } from "../data/threads";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
 import { Ago, exact, left, useNow } from "../parts/time";
+import { standing } from "./filter";
 
 export type Column = {
   key: string;
@@ -33,7 +34,7 @@ function Due({ at }: { at: string | undefined }) {
 /** Status says the state of a thread, and of its effects where the outcome of one is not known. */
 export const Status = ({ of: t }: { of: Thread }) => (
   <>
-    {t.status ? <Chip state={t.status} /> : t.releases && !t.branches?.length ? <Chip state="archived" /> : null}
+    {standing(t) && <Chip state={standing(t)} />}
     {!!t.unknownEffects && (
       <Chip state="unknown" also={`${t.unknownEffects} effect${t.unknownEffects > 1 ? "s" : ""}`} />
     )}

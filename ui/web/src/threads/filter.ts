@@ -2,7 +2,7 @@
 
 export type Filter = {
   q?: string;
-  status?: Status;
+  status?: Status | "saved";
   unknown?: boolean;
   program?: string;
   label?: string;
@@ -12,6 +12,7 @@ export type Filter = {
 
 export type Status = "running" | "waiting" | "ready" | "interrupted" | "done" | "failed" | "cancelled";
 
+/** statuses are those that the server counts. */
 export const statuses: Status[] = ["waiting", "running", "failed", "interrupted", "ready", "done", "cancelled"];
 
 const texts = ["q", "program", "label", "node", "version"] as const;
@@ -24,7 +25,7 @@ export function filterOf(search: string): Filter {
     const text = query.get(name);
     if (text) filter[name] = text;
   }
-  const status = statuses.find((s) => s === query.get("status"));
+  const status = [...statuses, "saved" as const].find((s) => s === query.get("status"));
   if (status) filter.status = status;
   if (query.get("unknown") === "yes") filter.unknown = true;
   return filter;
@@ -44,7 +45,11 @@ export function addressOf(filter: Filter): string {
 export const isNarrow = (filter: Filter) => addressOf(filter) !== "/threads";
 
 /** isCounted says whether the server counts what a filter finds: not where it has to read logs for that. */
-export const isCounted = (filter: Filter) => !filter.unknown && !filter.node && !filter.version;
+export const isCounted = (filter: Omit<Filter, "status">) => !filter.unknown && !filter.node && !filter.version;
+
+/** standing is how a thread stands, in a word: what was saved by hand, and nothing runs, has no status. */
+export const standing = (t: { status: string; releases?: number; branches?: unknown[] }): string =>
+  t.status || (t.branches?.length ? "saved" : t.releases ? "archived" : "");
 
 /** paramsOf returns a filter as the API takes it. */
 export const paramsOf = ({ q, status, unknown, program, label, node, version }: Filter) => ({

@@ -7,6 +7,7 @@ import {
   Bookmark,
   Pause,
   Play,
+  Save,
   Search,
   Trash2,
   X,
@@ -14,7 +15,7 @@ import {
 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { usePrograms, useThreadCounts, useUnknown } from "../data/threads";
+import { usePrograms, useSaved, useThreadCounts, useUnknown } from "../data/threads";
 import { Button } from "../parts/button";
 import { Menu } from "../parts/menu";
 import { Pill } from "../parts/pill";
@@ -97,6 +98,7 @@ export function SearchField({ filter }: { filter: Filter }) {
 export function Pills({ filter }: { filter: Filter }) {
   const counts = useThreadCounts(filter);
   const unknown = useUnknown();
+  const saved = useSaved();
   const { status, unknown: _, ...rest } = filter;
   const of = (s: Status) => (isCounted(filter) ? counts.data?.[s] : undefined);
   const drawn = statuses.filter((s) => always.includes(s) || s === status || (of(s) ?? 0) > 0);
@@ -119,6 +121,16 @@ export function Pills({ filter }: { filter: Filter }) {
           </Pill>
         );
       })}
+      {(status === "saved" || (saved.data?.count ?? 0) > 0) && (
+        <Pill
+          href={addressOf({ ...rest, status: "saved" })}
+          on={status === "saved"}
+          icon={<Save {...icon} />}
+          count={saved.data && `${saved.data.count}${saved.data.more ? "+" : ""}`}
+        >
+          Saved
+        </Pill>
+      )}
       {(filter.unknown || (unknown.data?.count ?? 0) > 0) && (
         <Pill
           href={addressOf({ ...rest, unknown: true })}

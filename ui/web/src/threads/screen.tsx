@@ -47,7 +47,7 @@ export function ThreadsScreen() {
 function Total({ filter, whole }: { filter: Filter; whole: number | undefined }) {
   const counts = useThreadCounts(filter);
   if (whole !== undefined) return <span className={css.total}>{whole.toLocaleString("en")}</span>;
-  if (!counts.data || !isCounted(filter)) return null;
+  if (!counts.data || !isCounted(filter) || filter.status === "saved") return null;
   const some = Object.entries(counts.data).filter(([s]) => !filter.status || s === filter.status);
   const n = some.reduce((a, [, b]) => a + Number(b), 0);
   const full = some.some(([, b]) => many(Number(b)).endsWith("+"));

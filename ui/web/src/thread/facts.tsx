@@ -1,0 +1,146 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import type { Schemas } from "../api/client";
+import { useHeader } from "../data/checkpoints";
+import { useProgram } from "../data/programs";
+import { useCalled, useFirstRow } from "../data/thread";
+import { Chip } from "../parts/chip";
+import { Id, named } from "../parts/id";
+import { Said } from "../parts/said";
+import { At } from "../parts/time";
+import { addressOf, standing } from "../threads/filter";
+import { threadPath } from "./address";
+import css from "./header.module.css";
+
+type Thread = Schemas["Thread"];
+
+/** So many labels are shown before the others fold. */
+const most = 6;
+
+export const countOf = (n: number, one: string, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+
+const over = new Set(["done", "failed", "cancelled"]);
+
+/** Facts says when a thread began and ended, who began it, who runs it, by which version, its labels and its relatives. */
+export function Facts({ thread, head }: { thread: Thread; head: string }) {
+  const at = useHeader(head || undefined);
+  const newest = (thread.branches ?? []).reduce<{ head: string; seq: number } | undefined>(
+    (a, b) => (a && a.seq > b.seq ? a : b),
+    undefined,
+  );
+  const ended = useHeader(over.has(thread.status) ? newest?.head : undefined);
+  const program = useProgram(thread.graph ?? "");
+  const version = at.data?.fingerprint;
+  const served = program.data?.version;
+  const [all, setAll] = useState(false);
+  const labels = Object.entries(thread.labels ?? {}).filter(([name]) => name !== "parent");
+  const state = standing(thread);
+  const first = useFirstRow(thread.thread, thread.generation);
+  const called = useCalled(thread.thread);
+  const source = first.data?.source?.thread === thread.thread ? undefined : first.data?.source;
+  const caller = thread.labels?.parent;
+  return (
+    <dl className={css.facts}>
+      {state && (
+        <div className={css.narrow}>
+          <dt className="visually-hidden">status</dt>
+          <dd>
+            <Chip state={state} />
+          </dd>
+        </div>
+      )}
+      <Fact name="started">
+        <At at={thread.createdAt} />
+        {first.data?.by && (
+          <>
+            {" "}
+            by <Said>{first.data.by}</Said>
+          </>
+        )}
+      </Fact>
+      {over.has(thread.status) ? (
+        <Fact name="ended">{ended.data ? <At at={ended.data.createdAt} /> : "…"}</Fact>
+      ) : (
+        <Fact name="last entry">
+          <At at={thread.updatedAt} />
+        </Fact>
+      )}
+      {thread.lease?.held && (
+        <Fact name="runs on">
+          <Said>{named(thread.lease.owner)}</Said>
+        </Fact>
+      )}
+      {version && (
+        <Fact name="version">
+          <Id>{version}</Id>
+          {served && (served === version ? "served now" : "not the one that is served now")}
+        </Fact>
+      )}
+      {thread.generation > 1 && (
+        <Fact name="generation">
+          {thread.generation}, after {thread.releases} released
+        </Fact>
+      )}
+      {thread.hold && (
+        <Fact name="held">
+          by <Said>{thread.hold.by}</Said> since <At at={thread.hold.since} />
+        </Fact>
+      )}
+      {(thread.unknownEffects ?? 0) > 0 && (
+        <Fact name="unknown">
+          <Chip state="unknown" also={countOf(thread.unknownEffects ?? 0, "effect")} />
+        </Fact>
+      )}
+      {source && (
+        <Fact name="forked from">
+          <Link href={threadPath(source.thread, { at: source.id })}>
+            <Said>{named(source.thread)}</Said>
+          </Link>
+        </Fact>
+      )}
+      {caller && (
+        <Fact name="called by">
+          <Link href={threadPath(caller)}>
+            <Said>{named(caller)}</Said>
+          </Link>
+        </Fact>
+      )}
+      {called.data && called.data.length > 0 && (
+        <Fact name="calls">
+          {called.data.slice(0, 3).map((t, i) => (
+            <span key={t}>
+              {i > 0 && ", "}
+              <Link href={threadPath(t)}>
+                <Said>{named(t)}</Said>
+              </Link>
+            </span>
+          ))}
+          {called.data.length > 3 && ` and ${called.data.length - 3} others`}
+        </Fact>
+      )}
+      {labels.length > 0 && (
+        <Fact name={labels.length === 1 ? "label" : "labels"}>
+          <span className={css.labels}>
+            {(all ? labels : labels.slice(0, most)).map(([name, value]) => (
+              <Link key={name} href={addressOf({ label: `${name}=${value}` })} title="threads with this label">
+                <Said>{`${name}=${value}`}</Said>
+              </Link>
+            ))}
+            {!all && labels.length > most && (
+              <button type="button" onClick={() => setAll(true)}>
+                and {labels.length - most} more
+              </button>
+            )}
+          </span>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+const Fact = ({ name, children }: { name: string; children: React.ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
