@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { launch, open, start } from "./server.mjs";
+import { launch, open, person, start } from "./server.mjs";
 
 test("a page whose server is killed says so, keeps what was typed, and goes on when it is back", async () => {
   const dir = await mkdtemp(join(tmpdir(), "posthouse-page-"));
@@ -38,4 +38,44 @@ test("a page whose server is killed says so, keeps what was typed, and goes on w
   await browser.close();
   await server.stop();
   await rm(dir, { recursive: true });
+});
+
+test("a page whose session ends says so, keeps what was typed, and a logout empties all tabs", async () => {
+  const browser = await launch();
+  const server = await start();
+  const token = await person(server, "operator", "short");
+  const { page, close } = await open(browser, server, "/?show=open", { token });
+  const row = page.locator("section[aria-label=pay-invoice] a[href*='gate=']").first();
+  await row.click();
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.fill('form [aria-label="reason"]', "as agreed");
+  const revoked = await fetch(`${server.url}/api/tokens/short`, {
+    method: "DELETE",
+    headers: { Authorization: `Bearer ${server.token}` },
+  });
+  assert.equal(revoked.status, 204);
+  const confirm = page.locator("article footer form").getByRole("button", { name: "Approve" });
+  await confirm.click();
+  await page.getByText("You are logged out.").waitFor(); // by the answer, not by the next look
+  const failure = page.locator("[role=alert]", { hasText: "Your session has ended." }).first();
+  await failure.waitFor();
+  assert.doesNotMatch(await page.locator("main").innerText(), /Authorization|Bearer/);
+
+  const [second] = await Promise.all([
+    page.waitForEvent("popup"),
+    failure.getByRole("link", { name: "Log in again" }).click(),
+  ]);
+  await second.fill("#token", server.token);
+  await Promise.all([second.waitForURL((u) => u.pathname === "/"), second.click("form button.primary")]);
+  await page.bringToFront();
+  await page.getByText("You are logged out.").waitFor({ state: "detached", timeout: 40_000 });
+  if (!(await confirm.isVisible())) await page.getByRole("button", { name: "Approve" }).first().click();
+  assert.equal(await page.inputValue('form [aria-label="reason"]'), "as agreed");
+
+  await second.getByRole("button", { name: "Account" }).click();
+  await second.getByRole("button", { name: "Log out" }).click();
+  await page.waitForURL((u) => u.pathname === "/login");
+  await close();
+  await browser.close();
+  await server.stop();
 });

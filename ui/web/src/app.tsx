@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { Route, Switch, useLocation } from "wouter";
 import { Problem } from "./api/client";
 import { useMe } from "./data/me";
-import { login } from "./data/query";
+import { login, queries } from "./data/query";
 import { Boundary } from "./parts/boundary";
 import { Empty, Failure } from "./parts/notice";
 import { screens } from "./screens";
@@ -16,6 +16,10 @@ export function App() {
   useEffect(() => {
     if (out && !me.data) login();
   }, [out, me.data]);
+  const name = me.data?.name;
+  useEffect(() => {
+    void queries.invalidateQueries({ queryKey: ["live"] }); // what another person may do is another thing
+  }, [name]);
   if (!me.data) return me.error && !out ? <Failure error={me.error} /> : null;
   return (
     <Shell me={me.data} out={out}>

@@ -47,6 +47,13 @@ const asText: Middleware = {
 export const api = createClient<paths>({ baseUrl: location.origin, headers: { Accept: "application/json" } });
 api.use(asText);
 
+let ended = () => {};
+
+/** onEnded names what is called when an answer says that nobody is logged in any more. */
+export const onEnded = (call: () => void) => {
+  ended = call;
+};
+
 type Answer<T> = { data?: T; error?: unknown; response: Response };
 
 /** ask returns what a call answered, with its status. It throws a [Problem] for any other answer. */
@@ -60,6 +67,7 @@ export async function ask<T>(call: Promise<Answer<T>>): Promise<{ data: T; statu
   }
   if (answer.response.ok) return { data: answer.data as T, status: answer.response.status };
   const body = (answer.error ?? {}) as Partial<Schemas["Problem"]>;
+  if (answer.response.status === 401) ended();
   throw new Problem({
     ...body,
     status: answer.response.status,

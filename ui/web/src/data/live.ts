@@ -19,8 +19,11 @@ export class Feed {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private last = 0;
 
-  /** stale is called when what is shown may be old. */
-  constructor(private readonly stale: () => void) {
+  /** stale is called when what is shown may be old, who when somebody else, or nobody, may be logged in. */
+  constructor(
+    private readonly stale: () => void,
+    private readonly who: () => void,
+  ) {
     this.channel.onmessage = ({ data }: MessageEvent<Message>) => this.heard(data);
     this.channel.postMessage({ kind: "who" } satisfies Message);
     const lead = () => {
@@ -46,7 +49,9 @@ export class Feed {
     this.state = { ...this.state, live, since };
     for (const l of this.listeners) l();
     if (this.leads) this.tell({ kind: "state", live, since });
-    if (live) this.mark(); // for what came before
+    if (!live) return;
+    this.mark(); // for what came before
+    this.who();
   }
 
   private mark() {
@@ -76,7 +81,10 @@ export class Feed {
         // told by the state
       }
       this.set(false);
-      await new Promise((done) => setTimeout(done, wait));
+      await new Promise((done) => {
+        setTimeout(done, wait);
+        addEventListener("focus", done, { once: true }); // somebody looks at it: try at once
+      });
     }
   }
 
@@ -88,6 +96,7 @@ export class Feed {
         headers: { Accept: "text/event-stream" },
         signal: stop.signal,
       });
+      if (answer.status === 401) this.who();
       if (!answer.ok || !answer.body) throw new Error(answer.statusText);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       begun();

@@ -1,5 +1,5 @@
 import { QueryClient } from "@tanstack/react-query";
-import { Problem } from "../api/client";
+import { onEnded, Problem } from "../api/client";
 import { Feed } from "./live";
 
 /** login leads to the login page, and from there back to the address that was asked for. */
@@ -17,8 +17,28 @@ export const queries = new QueryClient({
   },
 });
 
+let asked = 0; // the answer that nobody is logged in leads here again
+
+/** who asks again who is logged in. */
+const who = () => {
+  if (Date.now() - asked < 2000) return;
+  asked = Date.now();
+  void queries.invalidateQueries({ queryKey: ["me"] });
+};
+onEnded(who);
+
+// Who logs out empties all tabs: what they show was for the one who was logged in.
+const session = new BroadcastChannel("posthouse-session");
+session.onmessage = () => {
+  queries.clear();
+  login();
+};
+
+/** leave tells the other tabs that the person of this one logs out. */
+export const leave = () => session.postMessage("out");
+
 let feed: Feed | undefined;
 
 /** live returns the feed of this tab, and begins it the first time. */
 export const live = () =>
-  (feed ??= new Feed(() => void queries.invalidateQueries({ predicate: (q) => q.queryKey[0] === "live" })));
+  (feed ??= new Feed(() => void queries.invalidateQueries({ predicate: (q) => q.queryKey[0] === "live" }), who));

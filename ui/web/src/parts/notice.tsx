@@ -15,6 +15,7 @@ export const Empty = ({ title, children, command }: { title: string; children: R
 /** Failure says what happened, what is safe, what to do, and the code that the documentation explains. */
 export function Failure({ error, safe }: { error: unknown; safe?: string }) {
   const body = error instanceof Problem ? error.body : { detail: String(error) };
+  if (body.code === "unauthenticated") return <Ended safe={safe} />;
   return (
     <div className={css.failure} role="alert">
       <p>
@@ -40,6 +41,21 @@ export function Failure({ error, safe }: { error: unknown; safe?: string }) {
     </div>
   );
 }
+
+/** Ended says that the session is over, and leads to a login that leaves this tab as it is. */
+export const Ended = ({ safe }: { safe?: string }) => (
+  <div className={css.failure} role="alert">
+    <p>
+      <strong>Your session has ended.</strong> {safe}
+    </p>
+    <p>
+      <a href="/login" target="_blank">
+        Log in again
+      </a>{" "}
+      in another tab, then go on here. What you typed is kept.
+    </p>
+  </div>
+);
 
 /** sentence gives a text a capital and a full stop. */
 export function sentence(text: string): string {

@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import type { Schemas } from "../api/client";
+import { leave } from "../data/query";
 import { Said } from "../parts/said";
 import css from "./account.module.css";
 
@@ -29,7 +30,7 @@ export const Account = ({ me, keys }: { me: Schemas["MeBody"]; keys: () => void 
     <button type="button" className={css.link} onClick={keys} popoverTarget="account">
       Keys
     </button>
-    <form method="post" action="/logout">
+    <form method="post" action="/logout" onSubmit={leave}>
       <button className={css.link}>Log out</button>
     </form>
   </div>
