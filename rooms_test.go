@@ -32,7 +32,7 @@ const (
 
 // budgets are the lines of each backend, without its tests; docs/adr/0006 says why.
 var budgets = map[string]int{
-	"store/pgstore": 3400, "store/filestore": 3400, "store/natsstore": 3900, "store/natsstore/internal/embedded": 650, "store/redisstore": 2600, "store/s3store": 2900,
+	"store/pgstore": 3450, "store/filestore": 3400, "store/natsstore": 3900, "store/natsstore/internal/embedded": 650, "store/redisstore": 2600, "store/s3store": 2900,
 }
 
 // wide are the types that may have more fields than others, each with its reason. Options may

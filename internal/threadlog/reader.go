@@ -57,14 +57,22 @@ func (r *Reader) Fetch(rg posthouse.Range) error {
 		if rg.Headers {
 			e.Bodies = nil
 		}
-		recs, err := r.Logs.Vault.OpenEntry(r.Ctx, e)
-		if err != nil {
+		if err := r.Keep(e, !rg.Headers); err != nil {
 			return err
 		}
-		r.Have[e.Seq] = &ReadEntry{*e, recs, !rg.Headers}
-		for _, b := range e.Bodies {
-			r.Size += len(b)
-		}
+	}
+	return nil
+}
+
+// Keep takes an entry of the thread that was read already, with or without its bodies.
+func (r *Reader) Keep(e *posthouse.Entry, bodies bool) error {
+	recs, err := r.Logs.Vault.OpenEntry(r.Ctx, e)
+	if err != nil {
+		return err
+	}
+	r.Have[e.Seq] = &ReadEntry{*e, recs, bodies}
+	for _, b := range e.Bodies {
+		r.Size += len(b)
 	}
 	return nil
 }

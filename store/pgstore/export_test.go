@@ -41,14 +41,11 @@ func (s *Store) SetStatement(q posthouse.ThreadQuery) (string, []any) {
 
 func (s *Store) ReadStatement(thread string, r posthouse.Range, n int64) (string, []any) {
 	args := []any{[]byte(thread), int64(r.From), int64(r.To), n}
-	if r.Seqs != nil {
-		seqs := make([]int64, len(r.Seqs))
-		for i, seq := range r.Seqs {
-			seqs[i] = int64(seq)
-		}
-		args = []any{[]byte(thread), seqs}
-	}
 	return s.sql(rangeOf(&r)), args
+}
+
+func (s *Store) PlacesStatement(refs []posthouse.Ref) (string, []any) {
+	return s.sql(placesOf(len(refs), true)), placeArgs(refs)
 }
 
 func (s *Store) WatchStatement(watch int64) (string, []any) {

@@ -51,6 +51,10 @@ func TestPlans(t *testing.T) {
 	}
 	indexes := map[string]string{"newest threads": "threads_minute", "newest, a later page": "threads_minute", "newest of a label": "marks_pkey", "newest of a status": "marks_pkey", "a search": "marks_pkey"}
 	of := func(sql string, args []any) query { return query{sql, args} }
+	var tails []posthouse.Ref
+	for i := range 50 {
+		tails = append(tails, posthouse.Ref{Thread: fmt.Sprintf("t%04d", i), Seq: each})
+	}
 	for name, q := range map[string]query{
 		"latest":                of(s.ListStatement(posthouse.Query{Descending: true}, 1)),
 		"latest of a thread":    of(s.ListStatement(posthouse.Query{Thread: "t0007", Descending: true}, 1)),
@@ -73,7 +77,8 @@ func TestPlans(t *testing.T) {
 		"threads that are due":  of(s.ThreadsStatement(posthouse.ThreadQuery{DueBefore: 1}, 50)),
 		"a log":                 of(s.ReadStatement("t0007", posthouse.Range{To: 1 << 40}, 50)),
 		"the end of a log":      of(s.ReadStatement("t0007", posthouse.Range{To: 1 << 40, Reverse: true}, 1)),
-		"some entries":          of(s.ReadStatement("t0007", posthouse.Range{Seqs: []uint64{3, 1}}, 0)),
+		"some entries":          of(s.PlacesStatement([]posthouse.Ref{{Thread: "t0007", Seq: 3}, {Thread: "t0007", Seq: 1}})),
+		"entries of threads":    of(s.PlacesStatement(tails)),
 		"a watch":               of(s.WatchStatement(1)),
 	} {
 		for _, seqscan := range []string{"on", "off"} { // off is what the store has

@@ -16,30 +16,33 @@ import (
 
 const entryColumns = "e.seq, e.generation, e.prev, e.hash, e.sig, e.header"
 
-// ofThread is the number of the thread that the first argument names.
-const ofThread = "(SELECT t.id FROM posthouse.threads t WHERE t.name = $1)"
+func columnsOf(headers bool) string {
+	if headers {
+		return entryColumns
+	}
+	return entryColumns + ", e.gone, e.bodies"
+}
 
 // rangeOf returns the statement that reads a range. Its arguments are the thread's name, the
-// bounds or numbers, and a limit.
+// bounds, and a limit.
 func rangeOf(r *posthouse.Range) string {
-	columns := entryColumns
-	if !r.Headers {
-		columns += ", e.gone, e.bodies"
+	direction := ""
+	if r.Reverse {
+		direction = " DESC"
 	}
-	switch {
-	case r.Seqs != nil:
-		return "SELECT " + columns + " FROM unnest($2::bigint[]) WITH ORDINALITY AS s(seq, n) JOIN posthouse.entries e ON e.thread = " +
-			ofThread + " AND e.seq = s.seq ORDER BY s.n"
-	case r.Reverse:
-		return "SELECT " + columns + " FROM posthouse.entries e WHERE e.thread = " + ofThread +
-			" AND e.seq BETWEEN $2 AND $3 ORDER BY e.seq DESC LIMIT $4"
-	}
-	return "SELECT " + columns + " FROM posthouse.entries e WHERE e.thread = " + ofThread +
-		" AND e.seq BETWEEN $2 AND $3 ORDER BY e.seq LIMIT $4"
+	return "SELECT " + columnsOf(r.Headers) + " FROM posthouse.entries e WHERE e.thread = (SELECT t.id FROM posthouse.threads t WHERE t.name = $1)" +
+		" AND e.seq BETWEEN $2 AND $3 ORDER BY e.seq" + direction + " LIMIT $4"
 }
 
 // Read implements [posthouse.Store].
 func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	if r.Seqs != nil {
+		refs := make([]posthouse.Ref, len(r.Seqs))
+		for i, seq := range r.Seqs {
+			refs[i] = posthouse.Ref{Thread: thread, Seq: seq}
+		}
+		return s.readPlaces(ctx, refs, r.Headers, r.Limit)
+	}
 	if r.To == 0 || r.To > valid.MaxSeq {
 		r.To = valid.MaxSeq
 	}
@@ -57,42 +60,14 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 
 // readPage reads a page and moves the range past it.
 func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range, p *paging.Pace, left int) (page []*posthouse.Entry, more bool, err error) {
-	if r.Seqs == nil && r.From > r.To {
+	if r.From > r.To {
 		return nil, false, s.lifecycle.Usable(ctx)
 	}
 	n := p.Next(left)
 	args := []any{[]byte(thread), int64(r.From), int64(r.To), int64(n)}
-	if r.Seqs != nil {
-		n = p.Next(len(r.Seqs))
-		seqs := make([]int64, 0, n)
-		for _, seq := range r.Seqs[:n] {
-			if seq <= valid.MaxSeq {
-				seqs = append(seqs, int64(seq))
-			}
-		}
-		args = []any{[]byte(thread), seqs}
-	}
-	size, name := 0, []byte(thread)
-	err = s.read(ctx, fmt.Sprintf("read thread %q", thread), func(ctx context.Context, c *conn) error {
-		page, size = nil, 0
-		return c.each(ctx, rangeOf(r), args, func(rows pgx.Rows) error {
-			e, bytes, err := scanEntry(rows, &name, r.Headers)
-			if err != nil {
-				return err
-			}
-			page, size = append(page, e), size+bytes
-			return nil
-		})
-	})
+	page, size, err := s.entries(ctx, thread, rangeOf(r), args, r.Headers, false)
 	p.Took(size)
-	if err != nil {
-		return page, false, err
-	}
-	if r.Seqs != nil {
-		r.Seqs = r.Seqs[n:]
-		return page, len(r.Seqs) > 0, nil
-	}
-	more = len(page) == n
+	more = err == nil && len(page) == n
 	if more {
 		if last := page[n-1].Seq; r.Reverse {
 			r.To = last - 1
@@ -101,7 +76,86 @@ func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range,
 			r.From = last + 1
 		}
 	}
-	return page, more, nil
+	return page, more, err
+}
+
+// ReadAll implements [lists.BulkReader], with one statement for many threads.
+func (s *Store) ReadAll(ctx context.Context, refs []posthouse.Ref, headers bool) iter.Seq2[*posthouse.Entry, error] {
+	return s.readPlaces(ctx, refs, headers, 0)
+}
+
+func (s *Store) readPlaces(ctx context.Context, refs []posthouse.Ref, headers bool, limit int) iter.Seq2[*posthouse.Entry, error] {
+	return func(yield func(*posthouse.Entry, error) bool) {
+		left, p := refs, paging.Pace{}
+		if headers {
+			p = paging.For(len(refs))
+		}
+		for e, err := range paging.All(limit, func(int) (page []*posthouse.Entry, more bool, err error) {
+			n := p.Next(len(left))
+			page, size, err := s.placesPage(ctx, left[:n], headers)
+			p.Took(size)
+			left = left[n:]
+			return page, len(left) > 0, err
+		}) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// placesOf returns the statement that reads n entries, by the names of their threads and their numbers.
+//
+// It says how many: the planner takes an array for one of ten, finds the plan for the few at hand
+// cheaper than the one it has, and plans again with each call, which takes longer than to read.
+func placesOf(n int, headers bool) string {
+	most := paging.MaxRows
+	for _, few := range []int{4, 2, 1} {
+		if n <= few {
+			most = few
+		}
+	}
+	return fmt.Sprintf("SELECT %s, s.name FROM (SELECT * FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY LIMIT %d) AS s(name, seq, n)"+
+		" CROSS JOIN LATERAL (SELECT * FROM posthouse.entries e WHERE e.thread = (SELECT t.id FROM posthouse.threads t WHERE t.name = s.name)"+
+		" AND e.seq = s.seq OFFSET 0) e ORDER BY s.n", columnsOf(headers), most)
+}
+
+func placeArgs(refs []posthouse.Ref) []any {
+	names, seqs := make([][]byte, 0, len(refs)), make([]int64, 0, len(refs))
+	for _, r := range refs {
+		if r.Seq <= valid.MaxSeq {
+			names, seqs = append(names, []byte(r.Thread)), append(seqs, int64(r.Seq))
+		}
+	}
+	return []any{names, seqs}
+}
+
+func (s *Store) placesPage(ctx context.Context, refs []posthouse.Ref, headers bool) (page []*posthouse.Entry, size int, err error) {
+	if len(refs) == 0 {
+		return nil, 0, s.lifecycle.Usable(ctx)
+	}
+	return s.entries(ctx, refs[0].Thread, placesOf(len(refs), headers), placeArgs(refs), headers, true)
+}
+
+// entries reads rows of one thread. If named, the last column has the thread's name, which may be another.
+func (s *Store) entries(ctx context.Context, thread, sql string, args []any, headers, named bool) (page []*posthouse.Entry, size int, err error) {
+	name := []byte(thread)
+	var more []any
+	if named {
+		more = append(more, &name)
+	}
+	err = s.read(ctx, fmt.Sprintf("read thread %q", thread), func(ctx context.Context, c *conn) error {
+		page, size = nil, 0
+		return c.each(ctx, sql, args, func(rows pgx.Rows) error {
+			e, bytes, err := scanEntry(rows, &name, headers, more...)
+			if err != nil {
+				return err
+			}
+			page, size = append(page, e), size+bytes
+			return nil
+		})
+	})
+	return page, size, err
 }
 
 // scanEntry reads the columns of rangeOf, and more columns after them. The thread's name

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/groupcommit"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/wake"
@@ -18,7 +19,7 @@ import (
 )
 
 // A Store keeps threads in one schema of a Postgres database. Besides [posthouse.Store]
-// it is a Watcher, Checker, SlotLister, BulkAppender and Weaker. Any number of Stores, in any
+// it is a Watcher, Checker, SlotLister, BulkAppender, BulkReader and Weaker. Any number of Stores, in any
 // number of processes, may use the same schema.
 type Store struct {
 	opts  Options
@@ -45,6 +46,7 @@ var (
 	_ posthouse.Checker      = (*Store)(nil)
 	_ posthouse.SlotLister   = (*Store)(nil)
 	_ posthouse.BulkAppender = (*Store)(nil)
+	_ lists.BulkReader       = (*Store)(nil)
 	_ posthouse.Weaker       = (*Store)(nil)
 )
 

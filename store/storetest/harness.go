@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // A Harness says how to open a store and what to expect of it.
@@ -69,11 +70,12 @@ const (
 	NeedSlotLister        // the store is a [posthouse.SlotLister]
 	NeedBulkAppender      // the store is a [posthouse.BulkAppender]
 	NeedInformer          // the store is a [posthouse.Informer]
+	NeedBulkReader        // the store is a [lists.BulkReader]
 )
 
 var missing = []string{
 	"", "it is no posthouse.Watcher", "it is no posthouse.Checker", "it is not durable", "it is no posthouse.SlotLister",
-	"it is no posthouse.BulkAppender", "it is no posthouse.Informer",
+	"it is no posthouse.BulkAppender", "it is no posthouse.Informer", "it is no lists.BulkReader",
 }
 
 // Cases lists the suite, theme by theme. A new theme is a function that
@@ -137,11 +139,13 @@ func (h Harness) abilities(t TB) map[Need]bool {
 	_, slots := s.(posthouse.SlotLister)
 	_, bulk := s.(posthouse.BulkAppender)
 	_, informs := s.(posthouse.Informer)
+	_, reads := s.(lists.BulkReader)
 	if err := s.Close(); err != nil {
 		t.Fatalf("storetest: closing an empty store: %v", err)
 	}
 	return map[Need]bool{
 		NeedNothing: true, NeedWatcher: watches, NeedChecker: checks, NeedDurable: h.Durable, NeedSlotLister: slots, NeedBulkAppender: bulk, NeedInformer: informs,
+		NeedBulkReader: reads,
 	}
 }
 

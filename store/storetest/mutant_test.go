@@ -111,6 +111,7 @@ var mutants = []mutant{
 			return m.Append(context.Background(), b)
 		}}
 	}},
+	{"reads a place once", "read/entries of several threads", func(m *model.Store) posthouse.Store { return placesMutant{m} }},
 	{"reads bodies when asked for headers", "read/headers only", func(m *model.Store) posthouse.Store {
 		return readMutant{m, func(r posthouse.Range) posthouse.Range { r.Headers = false; return r }}
 	}},
@@ -237,6 +238,16 @@ type readMutant struct {
 
 func (s readMutant) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
 	return s.Store.Read(ctx, thread, s.change(r))
+}
+
+type placesMutant struct{ *model.Store }
+
+func (s placesMutant) ReadAll(ctx context.Context, refs []posthouse.Ref, headers bool) iter.Seq2[*posthouse.Entry, error] {
+	seen := map[posthouse.Ref]bool{}
+	return s.Store.ReadAll(ctx, slices.DeleteFunc(slices.Clone(refs), func(r posthouse.Ref) bool {
+		defer func() { seen[r] = true }()
+		return seen[r]
+	}), headers)
 }
 
 type listMutant struct {

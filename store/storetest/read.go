@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/lists"
 	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
 
@@ -21,6 +22,11 @@ func readCases() []Case {
 			Name: "read/chosen entries",
 			Rule: "Seqs, if not nil, selects these entries in this order and nothing else; those absent are passed over; an empty list is no entry.",
 			Run:  readSeqs,
+		}, {
+			Name:  "read/entries of several threads",
+			Rule:  "ReadAll returns the entries at the places in this order, however many; those absent are passed over; the same place may be named twice.",
+			Run:   readPlaces,
+			Needs: NeedBulkReader,
 		}, {
 			Name: "read/headers only",
 			Rule: "With Headers no body is returned, and everything else is.",
@@ -84,6 +90,31 @@ func readSeqs(t *T) {
 		t.WantEntries(fmt.Sprintf("Seqs %v", brief(seqs)), t.Read("t1", r), model.Entries(es, r))
 		r.Headers = true
 		t.wantBare(fmt.Sprintf("Seqs %v", brief(seqs)), t.Read("t1", r), model.Entries(es, r))
+	}
+}
+
+func readPlaces(t *T) {
+	logs := map[string][]*posthouse.Entry{}
+	var all []posthouse.Ref
+	for i := range 20 {
+		name := fmt.Sprint("t", i)
+		_, logs[name] = t.log(name, 40)
+		for seq := range uint64(40) {
+			all = append(all, posthouse.Ref{Thread: name, Seq: 40 - seq})
+		}
+	}
+	at := func(thread string, seq uint64) posthouse.Ref { return posthouse.Ref{Thread: thread, Seq: seq} }
+	for _, refs := range [][]posthouse.Ref{
+		nil, {at("t3", 2)}, {at("t3", 2), at("t1", 7), at("t3", 1), at("t3", 2)}, {at("nobody", 1), at("t1", 0), at("t1", 41), at("t2", 1<<62), at("t0", 1)}, all,
+	} {
+		var want, bare []*posthouse.Entry
+		for _, r := range refs {
+			want = append(want, model.Entries(logs[r.Thread], posthouse.Range{Seqs: []uint64{r.Seq}})...)
+			bare = append(bare, model.Entries(logs[r.Thread], posthouse.Range{Seqs: []uint64{r.Seq}, Headers: true})...)
+		}
+		what, s := fmt.Sprintf("%d places", len(refs)), t.Store.(lists.BulkReader)
+		t.WantEntries(what, All(t, s.ReadAll(t.ctx, refs, false)), want)
+		t.wantBare(what, All(t, s.ReadAll(t.ctx, refs, true)), bare)
 	}
 }
 

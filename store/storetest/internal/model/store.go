@@ -194,6 +194,19 @@ func (m *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 	})
 }
 
+// ReadAll implements [lists.BulkReader].
+func (m *Store) ReadAll(ctx context.Context, refs []posthouse.Ref, headers bool) iter.Seq2[*posthouse.Entry, error] {
+	return func(yield func(*posthouse.Entry, error) bool) {
+		for _, r := range refs {
+			for e, err := range m.Read(ctx, r.Thread, posthouse.Range{Seqs: []uint64{r.Seq}, Headers: headers}) {
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Find implements [posthouse.Store].
 func (m *Store) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
 	m.mu.Lock()
