@@ -44,7 +44,7 @@ var laws = []law{
 	{"waits", []string{".", "deciders", "inbox", "ledger"}, nil, "figures of people are counted from the lists that people see"},
 	{"holders", []string{".", "ledger"}, nil, "leases are in the summaries of threads"},
 	{"inbox", []string{".", "deciders", "internal/base/text", "internal/commit", "internal/core", "ledger", "substitutes"}, nil, "lists read what the Ledger gives anybody, so every door shows the same"},
-	{"overview", []string{".", "gate", "grants", "inbox", "internal/base/text", "internal/story", "ledger", "lists"}, nil, "what goes on in a thread is read from what every door has"},
+	{"overview", []string{".", "gate", "grants", "inbox", "internal/base/text", "internal/story", "internal/threadlog", "ledger", "lists"}, nil, "what goes on in a thread is read from what every door has"},
 	{"diff", []string{".", "internal/core", "internal/threadlog", "ledger"}, nil, "a comparison reads"},
 	{"crypt", []string{".", "internal/base/text", "internal/encryption", "ledger"}, nil,
 		"keys in memory, and what wraps data keys anew; sealing is the core's"},

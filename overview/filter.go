@@ -2,6 +2,7 @@ package overview
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -105,6 +106,20 @@ func Find(ctx context.Context, l *ledger.Ledger, q posthouse.ThreadQuery, f *Fil
 		page = append(page, t)
 	}
 	return page, "", nil
+}
+
+// OfPeople leaves the runtime's own threads out of a list.
+func OfPeople(all iter.Seq2[*posthouse.ThreadInfo, error]) iter.Seq2[*posthouse.ThreadInfo, error] {
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		for t, err := range all {
+			if err == nil && posthouse.IsRuntimeThread(t.Thread) {
+				continue
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
 }
 
 // openBranches returns the branches that have not ended.

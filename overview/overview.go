@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/story"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -41,57 +42,107 @@ type Face struct {
 // effects that have no result ([posthouse.ThreadInfo.Begun]). A question or note that cannot be read
 // ([posthouse.ErrSealed], [posthouse.ErrCorrupt]) gives no line of its own; the next rule applies.
 func Of(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) (*Face, error) {
-	f := &Face{UpdatedAt: time.UnixMilli(int64(t.Updated)).UTC()}
-	if t.Tail.Seq == 0 {
-		return f, nil
+	return newReader(ctx, l, t).face()
+}
+
+type reader struct {
+	ctx     context.Context
+	l       *ledger.Ledger
+	t       *posthouse.ThreadInfo
+	entries *threadlog.Reader // nil until log is called
+	updated time.Time
+	topped  bool              // the entries of tops were read
+	head    *posthouse.Header // of the branch that Now is about; nil if no branch runs or failed
+}
+
+func newReader(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) *reader {
+	return &reader{ctx: ctx, l: l, t: t, updated: time.UnixMilli(int64(t.Updated)).UTC()}
+}
+
+// log keeps the entries that were read with their bodies.
+func (r *reader) log() *threadlog.Reader {
+	if r.entries == nil {
+		r.entries = r.l.Core().Logs.Reader(r.ctx, r.t.Thread)
 	}
-	r := &reader{ctx: ctx, l: l, t: t}
-	for _, read := range []func(*Face) error{r.headers, r.question, r.running, r.wait, r.note, r.effects} {
-		if err := read(f); err != nil {
-			return nil, err
+	return r.entries
+}
+
+func (r *reader) face() (*Face, error) {
+	f := &Face{}
+	if r.t.Tail.Seq > 0 {
+		for _, read := range []func(*Face) error{r.headers, r.question, r.running, r.wait, r.note, r.effects} {
+			if err := read(f); err != nil {
+				return nil, err
+			}
 		}
 	}
+	f.UpdatedAt = r.updated
 	if len(f.Now) > MaxNow {
 		f.Now = text.Cut(f.Now, MaxNow)
 	}
 	return f, nil
 }
 
-type reader struct {
-	ctx  context.Context
-	l    *ledger.Ledger
-	t    *posthouse.ThreadInfo
-	head *posthouse.Header // of the branch that Now is about; nil if no branch runs or failed
-}
-
 // headers reads when the thread last moved, and the head that may have something to say.
-func (r *reader) headers(f *Face) error {
-	seqs := []uint64{r.t.Tail.Seq}
-	b := branchOf(r.t)
-	if b != nil && b.Seq != r.t.Tail.Seq {
-		seqs = append(seqs, b.Seq)
+func (r *reader) headers(*Face) error {
+	if r.topped {
+		return nil
 	}
-	for e, err := range r.l.Store().Read(r.ctx, r.t.Thread, posthouse.Range{Seqs: seqs, Headers: true}) {
+	for e, err := range r.l.Store().Read(r.ctx, r.t.Thread, posthouse.Range{Seqs: r.tops(), Headers: true}) {
+		if err == nil {
+			err = r.top(e)
+		}
 		if err != nil {
 			return err
 		}
-		if e.Seq == r.t.Tail.Seq {
-			f.UpdatedAt = e.Time().UTC()
-		}
-		if b == nil || e.Seq != b.Seq {
-			continue
-		}
-		heads, err := e.Checkpoints()
-		if err != nil {
-			return unlessUnread(err)
-		}
-		for i := range heads {
-			if heads[i].ID == b.Head {
-				r.head = &heads[i]
-			}
+	}
+	return nil
+}
+
+// tops returns the entries that top takes.
+func (r *reader) tops() []uint64 {
+	if r.t.Tail.Seq == 0 {
+		return nil
+	}
+	seqs := []uint64{r.t.Tail.Seq}
+	if b := branchOf(r.t); b != nil && b.Seq != r.t.Tail.Seq {
+		seqs = append(seqs, b.Seq)
+	}
+	return seqs
+}
+
+func (r *reader) top(e *posthouse.Entry) error {
+	if e.Seq == r.t.Tail.Seq {
+		r.updated = e.Time().UTC()
+	}
+	b := branchOf(r.t)
+	if b == nil || e.Seq != b.Seq {
+		return nil
+	}
+	heads, err := e.Checkpoints()
+	if err != nil {
+		return unlessUnread(err)
+	}
+	for i := range heads {
+		if heads[i].ID == b.Head {
+			r.head = &heads[i]
 		}
 	}
 	return nil
+}
+
+// telling returns the entry that says what a thread is about, if neither the summary nor the head does; else 0.
+func (r *reader) telling() uint64 {
+	if w := r.asked(); w != nil {
+		return w.Seq
+	}
+	if r.head != nil {
+		return 0
+	}
+	if w := r.waits(); w != nil {
+		return w.Seq
+	}
+	return r.t.Noted
 }
 
 // branchOf returns the branch that runs or failed, the newest of several; those that run come first.
@@ -114,13 +165,22 @@ func branchOf(t *posthouse.ThreadInfo) (found *posthouse.BranchHead) {
 	return found
 }
 
-// question takes the oldest question to people.
-func (r *reader) question(f *Face) error {
-	i := slices.IndexFunc(r.t.Waiting, func(w posthouse.WaitingGate) bool { return posthouse.InInbox(w.Kind) })
+// asked returns the oldest question to people, or nil.
+func (r *reader) asked() *posthouse.WaitingGate {
+	i := slices.IndexFunc(r.t.Waiting, func(w posthouse.WaitingGate) bool { return posthouse.AsksPeople(w.Kind) })
 	if i < 0 {
 		return nil
 	}
-	g, err := r.l.Gate(r.ctx, r.t.Waiting[i].ID)
+	return &r.t.Waiting[i]
+}
+
+// question takes the oldest question to people.
+func (r *reader) question(f *Face) error {
+	w := r.asked()
+	if w == nil {
+		return nil
+	}
+	g, err := r.log().GateAt(w.ID, w.Seq)
 	if err != nil {
 		return unlessUnread(err)
 	}
@@ -145,24 +205,19 @@ func (r *reader) note(f *Face) error {
 	if f.Now != "" || r.t.Noted == 0 {
 		return nil
 	}
-	for e, err := range r.l.Store().Read(r.ctx, r.t.Thread, posthouse.Range{Seqs: []uint64{r.t.Noted}}) {
-		if err != nil {
+	e, err := r.log().Entry(r.t.Noted, true)
+	if err != nil {
+		return unlessUnread(err)
+	}
+	for i := range e.Recs {
+		if n := e.Recs[i].Note; n == nil || !n.Line || len(e.Bodies) <= i || len(e.Bodies[i]) == 0 {
+			continue
+		}
+		var s posthouse.Story
+		if err := story.Read(&e.Entry, e.Bodies[i], &s); err != nil {
 			return unlessUnread(err)
 		}
-		records, err := r.l.Core().Vault.OpenEntry(r.ctx, e)
-		if err != nil {
-			return unlessUnread(err)
-		}
-		for i := range records {
-			if records[i].Note == nil || !records[i].Note.Line || len(e.Bodies) <= i || len(e.Bodies[i]) == 0 {
-				continue
-			}
-			var s posthouse.Story
-			if err := story.Read(e, e.Bodies[i], &s); err != nil {
-				return unlessUnread(err)
-			}
-			f.Now = firstLine(story.Line(s.Notes))
-		}
+		f.Now = firstLine(story.Line(s.Notes))
 	}
 	return nil
 }

@@ -21,7 +21,11 @@ import (
 // open returns a Ledger over a store in memory.
 func open(t *testing.T, o *ledger.Options) *ledger.Ledger {
 	t.Helper()
-	store := memstore.New()
+	return openOver(t, memstore.New(), o)
+}
+
+func openOver(t *testing.T, store posthouse.Store, o *ledger.Options) *ledger.Ledger {
+	t.Helper()
 	l, err := ledger.Open(store, o)
 	if err != nil {
 		t.Fatal(err)

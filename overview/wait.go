@@ -8,14 +8,22 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// wait says what a thread waits for that no person decides. Of several waits it takes the oldest.
-func (r *reader) wait(f *Face) error {
+// waits returns the oldest gate that no person decides, or nil.
+func (r *reader) waits() *posthouse.WaitingGate {
 	i := slices.IndexFunc(r.t.Waiting, func(w posthouse.WaitingGate) bool { return !posthouse.AsksPeople(w.Kind) })
-	if f.Now != "" || i < 0 {
+	if i < 0 {
 		return nil
 	}
-	w := &r.t.Waiting[i]
-	g, err := r.l.Gate(r.ctx, w.ID)
+	return &r.t.Waiting[i]
+}
+
+// wait says what a thread waits for that no person decides.
+func (r *reader) wait(f *Face) error {
+	w := r.waits()
+	if f.Now != "" || w == nil {
+		return nil
+	}
+	g, err := r.log().GateAt(w.ID, w.Seq)
 	if err != nil {
 		return unlessUnread(err)
 	}

@@ -31,15 +31,28 @@ func toTime(m posthouse.Millis) time.Time { return time.UnixMilli(int64(m)).UTC(
 
 // showThread looks up what a list shows beside the summary.
 func showThread(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) (*Thread, error) {
-	v := &Thread{ThreadInfo: *t, CreatedAt: toTime(t.Created), UpdatedAt: toTime(t.Updated), Held: showHold(&t.Hold)}
-	if t.Due > 0 {
-		due := toTime(t.Due)
-		v.DueAt = &due
-	}
-	face, err := overview.Of(ctx, l, t)
+	shown, err := showThreads(ctx, l, []*posthouse.ThreadInfo{t})
 	if err != nil {
 		return nil, err
 	}
-	v.UpdatedAt, v.Now, v.Unknown = face.UpdatedAt, face.Now, face.Unknown
-	return v, nil
+	return shown[0], nil
+}
+
+// showThreads is showThread for a list, in its order.
+func showThreads(ctx context.Context, l *ledger.Ledger, page []*posthouse.ThreadInfo) ([]*Thread, error) {
+	faces, err := overview.Faces(ctx, l, page)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]*Thread, len(page))
+	for i, t := range page {
+		f := faces[i]
+		v := &Thread{ThreadInfo: *t, CreatedAt: toTime(t.Created), UpdatedAt: f.UpdatedAt, Now: f.Now, Unknown: f.Unknown, Held: showHold(&t.Hold)}
+		if t.Due > 0 {
+			due := toTime(t.Due)
+			v.DueAt = &due
+		}
+		shown[i] = v
+	}
+	return shown, nil
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -83,12 +82,9 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := make([]*Thread, len(page))
-	for i, t := range page {
-		shown[i], err = showThread(r.Context(), ts.ledger, t)
-		if err != nil {
-			return err
-		}
+	shown, err := showThreads(r.Context(), ts.ledger, page)
+	if err != nil {
+		return err
 	}
 	if q.Newest {
 		slices.SortStableFunc(shown, func(a, b *Thread) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
@@ -109,26 +105,12 @@ func (ts *threads) page(r *api.Request, q posthouse.ThreadQuery) ([]*posthouse.T
 	f := overview.Filter{Unknown: r.Query["unknown"] == "true", Saved: r.Query["status"] == overview.Saved, Node: r.Query["node"], Version: r.Query["version"]}
 	if f == (overview.Filter{}) {
 		q.Limit = limit + 2
-		return api.Collect(ofPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string { return overview.Cursor(&q, t) })
+		return api.Collect(overview.OfPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string { return overview.Cursor(&q, t) })
 	}
 	if r.Query["counts"] == "true" {
 		return nil, "", posthouse.Invalid("counts", "cannot be joined with unknown, node, version or status=saved: what these find is not counted")
 	}
 	return overview.Find(r.Context(), ts.ledger, q, &f, limit)
-}
-
-// ofPeople leaves out the runtime's own thread: of those one at most has entries.
-func ofPeople(all iter.Seq2[*posthouse.ThreadInfo, error]) iter.Seq2[*posthouse.ThreadInfo, error] {
-	return func(yield func(*posthouse.ThreadInfo, error) bool) {
-		for t, err := range all {
-			if err == nil && posthouse.IsRuntimeThread(t.Thread) {
-				continue
-			}
-			if !yield(t, err) {
-				return
-			}
-		}
-	}
 }
 
 func (ts *threads) get(r *api.Request) (*Thread, error) {

@@ -126,17 +126,17 @@ func (s *session) listsOf(where string, limit float64, open func() (posthouse.St
 		read := func(l *ledger.Ledger, n int) (measure, error) {
 			return s.clock(listings, func() error {
 				for range listings {
-					got := 0
+					var page []*posthouse.ThreadInfo
 					for t, err := range l.Threads(s.ctx, list.query) {
-						if err == nil {
-							_, err = overview.Of(s.ctx, l, t)
-						}
 						if err != nil {
 							return err
 						}
-						got++
+						page = append(page, t)
 					}
-					if got == 0 || n > 2*shown && got != shown {
+					if _, err := overview.Faces(s.ctx, l, page); err != nil {
+						return err
+					}
+					if got := len(page); got == 0 || n > 2*shown && got != shown {
 						return expect(got, shown)
 					}
 				}
