@@ -11,6 +11,7 @@ import { named } from "../parts/id";
 import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
+import { Unserved } from "../programs/unserved";
 import { Ago, left, useNow } from "../parts/time";
 import { Value } from "../parts/value";
 import { onRecord, pretty, texts, type Node } from "../text/json";
@@ -53,6 +54,7 @@ export function GateDetail({ listed: gate, gone, back, go, page, children }: Pro
             <Place gate={gate} settled={settled} />
             <Intent text={gate.intent} />
             <About gate={gate} settled={settled} />
+            {!inSession(gate) && gate.thread && <Unserved thread={gate.thread} />}
             {gate.error && <Failure error={gate.error} safe="It cannot be decided so." />}
             <Hidden
               texts={[gate.name, gate.text, gate.note, gate.requestedBy, ...(gate.assignees ?? []), ...texts(payload)]}

@@ -6,6 +6,7 @@ import { useMe } from "../data/me";
 import { Button } from "../parts/button";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
+import { Unserved } from "../programs/unserved";
 import { Bar } from "../shell/bar";
 import { standing } from "../threads/filter";
 import { actions, allowed, type ActionKey, type Done } from "./actions";
@@ -100,6 +101,7 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
         ))}
       </div>
       <Facts thread={thread} head={head} />
+      <Unserved thread={thread.thread} />
       <Confirm action={asked} target={{ thread, branch, at, head }} close={() => ask(undefined)} done={done} />
     </>
   );
