@@ -1,6 +1,8 @@
 package slack
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -48,12 +50,13 @@ func (a *App) Receive(w http.ResponseWriter, r *http.Request, d *notify.Desk) er
 	if err := json.Unmarshal([]byte(form.Get("payload")), &c); err != nil {
 		return posthouse.Invalid("payload", "cannot be read")
 	}
-	select {
-	case <-a.take(r.Context(), &c, d):
-	case <-time.After(ackTime):
+	view := a.take(r.Context(), &c, d)
+	if view == nil {
+		w.WriteHeader(http.StatusOK)
+		return nil
 	}
-	w.WriteHeader(http.StatusOK)
-	return nil
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(view)
 }
 
 // verify makes sure that Slack sent a request, now and for the first time. The error says nothing of why.
@@ -95,20 +98,39 @@ func (a *App) verify(h http.Header, body []byte) error {
 	return nil
 }
 
-// take decides what somebody pressed, and closes the channel that it returns when that is on record, or refused. A
-// client that goes away does not undo its decision.
-func (a *App) take(ctx context.Context, c *slack.InteractionCallback, d *notify.Desk) <-chan struct{} {
-	done := make(chan struct{})
+// take does what somebody asked for, and returns what a modal does then, nil to close it. It returns when a decision is
+// on record, or refused, and after 2.5 s at the latest. A client that goes away does not undo its decision.
+func (a *App) take(ctx context.Context, c *slack.InteractionCallback, d *notify.Desk) *slack.ViewSubmissionResponse {
+	ready, gone := make(chan outcome), make(chan struct{})
 	a.begin(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), decideTime)
 		defer cancel()
-		reply := a.decide(ctx, c, d)
-		close(done)
-		if reply != "" {
-			a.say(ctx, c, d, reply)
+		var o outcome
+		switch c.Type {
+		case slack.InteractionTypeBlockActions:
+			o.say = a.decide(ctx, c, d)
+		case slack.InteractionTypeViewSubmission:
+			o = a.submit(ctx, c, d)
+		}
+		select {
+		case ready <- o:
+		case <-gone:
+			o.say = cmp.Or(o.say, o.late)
+		}
+		if o.say != "" && c.Channel.ID != "" {
+			a.say(ctx, c, d, o.say)
 		}
 	})
-	return done
+	late := time.NewTimer(a.patience)
+	defer late.Stop()
+	select {
+	case o := <-ready:
+		return o.view
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	close(gone)
+	return nil
 }
 
 // say tells who pressed a button, and nobody else.
@@ -125,33 +147,51 @@ func (a *App) say(ctx context.Context, c *slack.InteractionCallback, d *notify.D
 
 // decide decides what somebody pressed. It returns what to tell them, "" where the message itself says it.
 func (a *App) decide(ctx context.Context, c *slack.InteractionCallback, d *notify.Desk) string {
-	if c.Type != slack.InteractionTypeBlockActions {
-		return ""
-	}
 	for _, action := range c.ActionCallback.BlockActions {
 		name, ours := strings.CutPrefix(action.ActionID, actionPrefix)
 		var p press
 		if !ours || name == "open" {
 			continue
 		}
-		if json.Unmarshal([]byte(action.Value), &p) != nil || p.Gate == "" || p.Shown.IsZero() || p.Verdict != posthouse.Approve && p.Verdict != posthouse.Reject {
+		_, fills := strings.CutPrefix(name, formPrefix)
+		err := json.Unmarshal([]byte(action.Value), &p)
+		decides, fillsIn := p.Verdict == posthouse.Approve || p.Verdict == posthouse.Reject, p.Verdict == "" || p.Verdict.TakesValue()
+		if err != nil || p.Gate == "" || p.Shown.IsZero() || fills && !fillsIn || !fills && !decides {
 			return "Nothing was decided: this button is of another version. Open the question."
 		}
-		person := a.people[c.User.ID]
-		if team := teamOf(c); team != a.workspace || person == "" {
-			d.Logger.Warn("a member of Slack who is not known pressed a button", "member", c.User.ID, "workspace", team, "gate", p.Gate)
-			return "Nothing was decided: Posthouse does not know you here. Ask an operator to add " + c.User.ID + " to the people of Slack."
+		person, stranger := a.person(c, d, p.Gate)
+		switch {
+		case person == "":
+			return stranger
+		case fills:
+			return a.open(ctx, c, d, &p, person)
 		}
-		g, err := d.Decide(ctx, p.Gate, posthouse.Decision{Verdict: p.Verdict, By: person, Actor: "slack:" + c.User.ID, Shown: p.Shown})
+		decision := posthouse.Decision{Gate: p.Gate, Verdict: p.Verdict, By: person, Actor: "slack:" + c.User.ID, Shown: p.Shown}
+		g, err := d.Decide(ctx, p.Gate, decision)
 		if err != nil {
-			return a.refused(ctx, d, &p, person, err)
+			return a.refused(ctx, d, &decision, err)
 		}
 		if g.Decision == nil {
-			return "Your vote is on record. It takes " + strconv.Itoa(g.Missing()) + " more to approve."
+			return voted(g)
 		}
 		return ""
 	}
 	return ""
+}
+
+// voted says what a vote led to.
+func voted(g *posthouse.Gate) string {
+	return "Your vote is on record. It takes " + strconv.Itoa(g.Missing()) + " more to approve."
+}
+
+// person returns the name by which a member decides, or what to tell a stranger.
+func (a *App) person(c *slack.InteractionCallback, d *notify.Desk, about posthouse.ID) (name, stranger string) {
+	name = a.people[c.User.ID]
+	if team := teamOf(c); team != a.workspace || name == "" {
+		d.Logger.Warn("a member of Slack who is not known pressed a button", "member", c.User.ID, "workspace", team, "gate", about)
+		return "", "Nothing was decided: Posthouse does not know you here. Ask an operator to add " + c.User.ID + " to the people of Slack."
+	}
+	return name, ""
 }
 
 // teamOf returns the workspace that a member is of.
@@ -163,32 +203,50 @@ func teamOf(c *slack.InteractionCallback) string {
 }
 
 // refused says why nothing was decided.
-func (a *App) refused(ctx context.Context, d *notify.Desk, p *press, person string, err error) string {
+func (a *App) refused(ctx context.Context, d *notify.Desk, given *posthouse.Decision, err error) string {
 	e, ok := errors.AsType[*posthouse.Error](err)
 	switch {
 	case !ok:
-		d.Logger.Error("an answer from Slack was not put on record", "gate", p.Gate, "person", person, "error", err)
-		return "Nothing is on record: something went wrong. Press again."
+		d.Logger.Error("an answer from Slack was not put on record", "gate", given.Gate, "person", given.By, "error", err)
+		return "Nothing is on record: something went wrong. Try again."
 	case errors.Is(err, posthouse.ErrVoted):
 		return "Your vote was on record before."
-	case e.Decision != nil && e.Decision.By == person && e.Decision.Verdict == p.Verdict:
-		return "" // pressed twice
+	case e.Decision != nil && same(e.Decision, given):
+		return "" // given twice
 	case errors.Is(err, posthouse.ErrUnknown), errors.Is(err, posthouse.ErrUnavailable):
-		return "It is not known whether your answer is on record: the store did not answer. Press again, which does no harm."
+		return "It is not known whether your answer is on record: the store did not answer. Try again, which does no harm."
 	case e.Decision != nil:
-		s := "You decided nothing: it was decided before. " + card.Outcome(&notify.Decision{
-			Verdict: e.Decision.Verdict, By: e.Decision.By, For: e.Decision.For, Reason: e.Decision.Reason, Successor: e.Decision.Successor, At: e.Decision.At,
-		}) + "."
-		if e.Decision.Successor != "" {
-			s += changes(ctx, d, p.Gate, e.Decision.Successor)
-		}
-		return s
+		return a.before(ctx, d, given.Gate, e.Decision)
 	}
 	s := "Nothing was decided: " + e.Message
 	if e.Hint != "" && !strings.HasPrefix(e.Hint, "posthouse ") {
 		s += ". " + e.Hint
 	}
 	return s + "."
+}
+
+// same reports whether two decisions of a gate say the same.
+func same(a, b *posthouse.Decision) bool {
+	return a.By == b.By && a.Verdict == b.Verdict && a.Reason == b.Reason && bytes.Equal(asLogged(a.Value), asLogged(b.Value))
+}
+
+// asLogged returns JSON in the form that the log gives it.
+func asLogged(v json.RawMessage) []byte {
+	var compact, b bytes.Buffer
+	_ = json.Compact(&compact, v) // it is JSON, or empty
+	json.HTMLEscape(&b, compact.Bytes())
+	return b.Bytes()
+}
+
+// before says that a gate was decided before.
+func (a *App) before(ctx context.Context, d *notify.Desk, about posthouse.ID, given *posthouse.Decision) string {
+	s := "You decided nothing: it was decided before. " + card.Outcome(&notify.Decision{
+		Verdict: given.Verdict, By: given.By, For: given.For, Reason: given.Reason, Successor: given.Successor, At: given.At,
+	}) + "."
+	if given.Successor != "" {
+		s += changes(ctx, d, about, given.Successor)
+	}
+	return s
 }
 
 // changes says how the question that is asked now differs from the one that was shown.

@@ -37,6 +37,7 @@ type App struct {
 	url                      string
 	http                     *http.Client
 	now                      func() time.Time
+	patience                 time.Duration // how long an answer to Slack waits for what it is about
 
 	mu   sync.Mutex
 	seen map[string]time.Time // signatures of requests that were taken
@@ -58,7 +59,7 @@ func New(o *Options) (*App, error) {
 		token: o.TokenFile, appToken: o.AppTokenFile, signing: o.SigningSecretFile, workspace: o.Workspace, people: map[string]string{},
 		url: o.URL, http: o.Client, now: o.Now, seen: map[string]time.Time{},
 	}
-	a.idle = sync.NewCond(&a.mu)
+	a.idle, a.patience = sync.NewCond(&a.mu), ackTime
 	if a.http == nil {
 		a.http = &http.Client{Timeout: 20 * time.Second}
 	}

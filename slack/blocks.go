@@ -17,15 +17,18 @@ var limits = card.Limits{Text: 2900, Value: 1900, Fields: 40}
 // maxHeader bounds the text of a header, in characters.
 const maxHeader = 150
 
-// A press is what a button says, as its value.
+// A press is what a button says, as its value. Verdict is empty where a person chooses it in a modal.
 type press struct {
 	Gate    posthouse.ID      `json:"gate"`
 	Shown   posthouse.Hash    `json:"shown"`
 	Verdict posthouse.Verdict `json:"verdict"`
 }
 
-// actionPrefix begins the action IDs of the buttons.
-const actionPrefix = "posthouse."
+// Beginnings of the action IDs of the buttons: of all, and after it of those that open a modal.
+const (
+	actionPrefix = "posthouse."
+	formPrefix   = "form."
+)
 
 // plain returns text that Slack shows as it is: without markup, links, mentions and emoji.
 func plain(s string) *slack.TextBlockObject {
@@ -48,14 +51,7 @@ func (d *delivery) render() []slack.MsgOption {
 			blocks = append(blocks, section(s))
 		}
 	}
-	// Label and value are texts of their own, so that no value looks like another field.
-	for some := range slices.Chunk(c.Fields, 5) {
-		var pairs []*slack.TextBlockObject
-		for _, f := range some {
-			pairs = append(pairs, plain(f.Label), plain(f.Value))
-		}
-		blocks = append(blocks, slack.NewSectionBlock(nil, pairs, nil))
-	}
+	blocks = append(blocks, pairs(c.Fields)...)
 	if len(c.Facts) > 0 {
 		var facts []slack.MixedElement
 		for _, f := range c.Facts {
@@ -70,6 +66,18 @@ func (d *delivery) render() []slack.MsgOption {
 		blocks = append(blocks, slack.NewActionBlock("", buttons...))
 	}
 	return message(c.Title, blocks)
+}
+
+// pairs returns fields with labels and values as texts of their own, so that no value looks like another field.
+func pairs(fields []card.Field) (blocks []slack.Block) {
+	for some := range slices.Chunk(fields, 5) {
+		var texts []*slack.TextBlockObject
+		for _, f := range some {
+			texts = append(texts, plain(f.Label), plain(f.Value))
+		}
+		blocks = append(blocks, slack.NewSectionBlock(nil, texts, nil))
+	}
+	return blocks
 }
 
 // renderNews returns a reply to the message about a question.
@@ -94,19 +102,24 @@ func (d *delivery) buttons(c *card.Card) (all []slack.BlockElement) {
 		return nil
 	}
 	if d.m.Event.Data.Decision == nil && c.Whole && d.app.answers() {
+		takes := func(v posthouse.Verdict) bool { return len(g.Verdicts) == 0 || slices.Contains(g.Verdicts, v) }
 		for _, b := range []struct {
-			verdict posthouse.Verdict
-			label   string
-			style   slack.Style
-		}{{posthouse.Approve, "Approve", slack.StylePrimary}, {posthouse.Reject, "Reject", slack.StyleDanger}} {
-			if len(g.Verdicts) > 0 && !slices.Contains(g.Verdicts, b.verdict) {
-				continue
-			}
+			action, label string
+			verdict       posthouse.Verdict
+			style         slack.Style
+			takes         bool
+		}{
+			{"approve", "Approve", posthouse.Approve, slack.StylePrimary, takes(posthouse.Approve)},
+			{"reject", "Reject", posthouse.Reject, slack.StyleDanger, takes(posthouse.Reject)},
+			{formPrefix + "reason", "With a reason …", "", "", takes(posthouse.Approve) || takes(posthouse.Reject)},
+			{formPrefix + "edit", "Change …", posthouse.Edit, "", takes(posthouse.Edit)},
+			{formPrefix + "respond", "Answer …", posthouse.Respond, "", takes(posthouse.Respond)},
+		} {
 			value, err := json.Marshal(&press{g.ID, g.Shown, b.verdict})
-			if err != nil {
+			if err != nil || !b.takes {
 				continue
 			}
-			all = append(all, slack.NewButtonBlockElement(actionPrefix+string(b.verdict), string(value), plain(b.label)).WithStyle(b.style))
+			all = append(all, slack.NewButtonBlockElement(actionPrefix+b.action, string(value), plain(b.label)).WithStyle(b.style))
 		}
 	}
 	if g.Link != "" {

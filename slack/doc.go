@@ -28,6 +28,10 @@
 // told so. A button counts for the content that its message shows; a question with more content than fits has a link in
 // place of buttons.
 //
+// A change, an answer in words and a reason are typed into a modal. It has an input of each member of what is shown, or of the
+// schema of the answer; what was not touched goes on record byte for byte, and a value that does not fit is refused
+// beside its input.
+//
 // Slack sends what was pressed over Socket Mode, a connection that the app opens, or to the request URL
 // /api/channels/slack of the server, signed. Both may be on.
 package slack

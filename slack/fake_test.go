@@ -29,11 +29,14 @@ type workspace struct {
 	mu       sync.Mutex
 	messages []*message
 	whispers []whisper
+	modals   []*modal
+	spent    map[string]bool // triggers that opened a modal
+	late     bool            // triggers have expired
 	calls    map[string]int
 	before   func(w http.ResponseWriter, method string, form url.Values) bool // answers in place of the API if it is true
 	after    func(w http.ResponseWriter, method string) bool                  // the same, once the call has had its effect
 	socket   *websocket.Conn
-	acks     chan string
+	acks     chan ack
 	work     sync.WaitGroup
 }
 
@@ -64,11 +67,17 @@ type element struct {
 	URL      string
 }
 
+// An ack is the answer to an envelope.
+type ack struct {
+	EnvelopeID string          `json:"envelope_id"`
+	Payload    json.RawMessage `json:"payload"`
+}
+
 type whisper struct{ Channel, User, Text string }
 
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	w := &workspace{t: t, calls: map[string]int{}, acks: make(chan string, 100)}
+	w := &workspace{t: t, calls: map[string]int{}, spent: map[string]bool{}, acks: make(chan ack, 100)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/{method}", w.call)
 	mux.HandleFunc("GET /socket", w.connect)
@@ -180,6 +189,8 @@ func (w *workspace) call(rw http.ResponseWriter, r *http.Request) {
 			w.messages = append(w.messages, m)
 		}
 		answer["channel"], answer["ts"], answer["text"] = m.Channel, m.TS, m.Text
+	case "views.open":
+		w.openView(r, fail)
 	case "conversations.open":
 		answer["channel"] = map[string]any{"id": "D" + r.Form.Get("users")}
 	case "conversations.history":
@@ -254,13 +265,11 @@ func (w *workspace) connect(rw http.ResponseWriter, r *http.Request) {
 	w.set(func() { w.socket = c })
 	w.work.Go(func() {
 		for {
-			var ack struct {
-				EnvelopeID string `json:"envelope_id"`
-			}
-			if err := c.ReadJSON(&ack); err != nil {
+			var a ack
+			if err := c.ReadJSON(&a); err != nil {
 				return
 			}
-			w.acks <- ack.EnvelopeID
+			w.acks <- a
 		}
 	})
 }

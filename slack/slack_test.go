@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
@@ -61,7 +62,7 @@ func app(t *testing.T, w *workspace, change ...func(*slack.Options)) *slack.App 
 func open(t *testing.T, w *workspace, a *slack.App, e notify.Endpoint) *house {
 	t.Helper()
 	h := &house{t: t, w: w, store: memstore.New()}
-	h.led = must.Get(ledger.Open(h.store, nil))(t)
+	h.led = must.Get(ledger.Open(h.store, &ledger.Options{Validate: gate.Validator()}))(t)
 	t.Cleanup(func() { must.Do(t, h.led.Close()) })
 	h.run(a, e)
 	return h
@@ -332,12 +333,12 @@ func TestSocketMode(t *testing.T) {
 		must.Do(t, w.socket.WriteJSON(map[string]any{"type": "interactive", "envelope_id": id, "payload": c, "accepts_response_payload": false}))
 	}
 	send("e1", "U9999")
-	if id := <-w.acks; id != "e1" || h.gate(g.ID).Decision != nil {
+	if id := (<-w.acks).EnvelopeID; id != "e1" || h.gate(g.ID).Decision != nil {
 		t.Errorf("%s is acknowledged, and there is %+v", id, h.gate(g.ID).Decision)
 	}
 	h.told(1)
 	send("e2", "U0002")
-	if id := <-w.acks; id != "e2" {
+	if id := (<-w.acks).EnvelopeID; id != "e2" {
 		t.Errorf("%s is acknowledged", id)
 	}
 	if d := h.gate(g.ID).Decision; d == nil || d.By != "bob" {

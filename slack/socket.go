@@ -65,14 +65,13 @@ func (a *App) event(ctx context.Context, socket *socketmode.Client, e *socketmod
 		if !ok || e.Request == nil {
 			return
 		}
-		done := a.take(ctx, &c, d)
+		id := e.Request.EnvelopeID
 		a.begin(func() {
-			select {
-			case <-done:
-			case <-time.After(ackTime):
-			case <-ctx.Done():
+			var payload any // nil is no payload, and a nil view would be null
+			if view := a.take(ctx, &c, d); view != nil {
+				payload = view
 			}
-			if err := socket.AckCtx(ctx, e.Request.EnvelopeID, nil); err != nil && ctx.Err() == nil {
+			if err := socket.AckCtx(ctx, id, payload); err != nil && ctx.Err() == nil {
 				d.Logger.Warn("an answer from Slack was not acknowledged", "error", err)
 			}
 		})
