@@ -41,3 +41,66 @@ test("a long value says its size and opens, and shows where it changed", async (
   await part("paper").getByText("Line 3", { exact: true }).waitFor();
   await close();
 });
+
+test("a question that was edited shows what was asked and what was approved, in Change and in Compare", async () => {
+  const { page, close } = await open(browser, server, "/threads/refund-8884");
+  const edited = page.getByRole("region", { name: "edited question" });
+  const look = async () => {
+    await edited.getByText("dana edited what was asked, and approved it so").waitFor();
+    const amount = edited.getByRole("listitem").filter({ hasText: "Amount" });
+    assert.match(await amount.innerText(), /149\.00\s*49\.66/);
+  };
+  await look();
+  await page.locator("[data-rows] li").getByText("edited by").waitFor();
+  const rows = (await read("/threads/refund-8884/outline")).items;
+  await page.goto(`${server.url}/threads/refund-8884?at=${rows[0].id}&with=${rows.at(-1).id}&tab=compare`);
+  await look();
+  await close();
+});
+
+test("attempts that failed are told with their errors", async () => {
+  const rows = (await read("/threads/invoice-1003/outline")).items;
+  const id = (seq) => rows.find((r) => r.seq === seq).id;
+  const { page, close } = await open(browser, server, `/threads/invoice-1003?tab=step&at=${id(9)}`);
+  const step = page.getByRole("group", { name: "view: step" });
+  await step.getByText("retried ×1").first().waitFor();
+  await step.getByText("the model is overloaded, try again later").waitFor();
+  await page.goto(`${server.url}/threads/invoice-1003?tab=step&at=${id(5)}`);
+  await step.getByText("attempt 1 failed").waitFor();
+  await step.getByText("the model is overloaded, try again later").waitFor();
+  await close();
+});
+
+test("the draft of a fork says what it does beside the form, or above its button, and why it cannot run at once", async () => {
+  const head = (await read("/threads/invoice-1018/outline")).items[0].id;
+  for (const width of [1280, 390]) {
+    const { page, close } = await open(browser, server, `/threads/invoice-1018?draft=yes&at=${head}`, {
+      viewport: { width, height: 800 },
+    });
+    const lists = page.getByRole("group", { name: "what the fork does" });
+    await lists.waitFor();
+    const [list, button] = [
+      await lists.boundingBox(),
+      await page.getByRole("button", { name: /^Fork as/ }).boundingBox(),
+    ];
+    assert.ok(list.y < button.y && list.y < 800 && button.y + button.height <= 800, JSON.stringify([list, button]));
+    const run = page.getByLabel(/run it at once/);
+    assert.ok(await run.isDisabled());
+    await page.getByText("it begins where the run had ended").waitFor();
+    await close();
+  }
+});
+
+test("the inspector's tabs stand whole at 360 pixels", async () => {
+  const rows = (await read("/threads/invoice-1018/outline")).items;
+  const { page, close } = await open(browser, server, `/threads/invoice-1018?at=${rows[1].id}`, {
+    viewport: { width: 360, height: 700 },
+  });
+  const tabs = page.getByRole("navigation", { name: "views of the checkpoint" }).getByRole("button");
+  await tabs.first().waitFor();
+  for (const tab of await tabs.all()) {
+    const box = await tab.boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= 360, `${await tab.innerText()}: ${JSON.stringify(box)}`);
+  }
+  await close();
+});

@@ -19,6 +19,8 @@ const at = async (page, seq) => {
     [current, `#${seq}`],
   );
 };
+const read = async (path) =>
+  (await fetch(`${server.url}/api${path}`, { headers: { Authorization: `Bearer ${server.token}` } })).json();
 const seqs = (page) => page.locator(`${rows} a > span:first-child`).allInnerTexts();
 
 test("a thread is walked by its rows, its branches and its line", async () => {
@@ -70,6 +72,52 @@ test("a drag on the line narrows the rows, and Esc shows all again", async () =>
   await page.waitForFunction(([s, n]) => document.querySelectorAll(s).length < n, [rows, all]);
   await page.keyboard.press("Escape");
   await page.waitForFunction(([s, n]) => document.querySelectorAll(s).length === n, [rows, all]);
+  await close();
+});
+
+test("a part of the line is chosen by keys, and Esc shows all again", async () => {
+  const { page, close } = await open(browser, server, "/threads/invoice-1019?branch=main");
+  await page.waitForSelector(current);
+  const all = (await seqs(page)).length;
+  await page.getByRole("slider").focus();
+  await page.keyboard.press("Shift+ArrowLeft");
+  await page.keyboard.press("Shift+ArrowLeft");
+  await page.getByRole("button", { name: /^#\d+ to #\d+/ }).waitFor();
+  await page.waitForFunction(([s, n]) => document.querySelectorAll(s).length < n, [rows, all]);
+  assert.match(await page.getByRole("slider").getAttribute("aria-valuetext"), /^#\d+ to #\d+$/);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(([s, n]) => document.querySelectorAll(s).length === n, [rows, all]);
+  await close();
+});
+
+test("a thread that was saved by hand has that word, in its header and in the list", async () => {
+  const { page, close } = await open(browser, server, "/threads?status=saved");
+  const row = page.getByRole("row").filter({ hasText: "handover" });
+  await row.getByText("saved", { exact: true }).waitFor();
+  await page.getByRole("link", { name: /^Saved/ }).waitFor();
+  assert.equal(await page.locator("[role=row] a").count(), 1);
+  await row.getByRole("link").first().click();
+  await page.waitForSelector(current);
+  await page.locator("main header").getByText("saved", { exact: true }).first().waitFor();
+  await page.getByText("#3 was saved by itself").waitFor();
+  await close();
+});
+
+test("a header says when a thread ended, by which version, and its labels", async () => {
+  const { page, close } = await open(browser, server, "/threads/invoice-1018");
+  const facts = page.locator("main dl").first();
+  await facts.getByText("served now").waitFor();
+  await facts.getByRole("link", { name: "supplier=Nordlicht Energie" }).waitFor();
+  const first = page.locator(rows).first();
+  const ended = await facts
+    .locator("div", { hasText: /^ended/ })
+    .locator("time")
+    .getAttribute("datetime");
+  const held = await read("/threads/contract-helvetia");
+  assert.ok(held.hold.since > (await read("/threads/contract-helvetia/outline")).items[0].at);
+  assert.equal(ended, (await read("/threads/invoice-1018/outline")).items[0].at);
+  assert.match(await first.innerText(), /retried\s*×1[\s\S]*executed/);
+  await page.locator(rows).filter({ hasText: "waits to be tried again: the bank did not answer" }).waitFor();
   await close();
 });
 

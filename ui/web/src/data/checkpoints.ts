@@ -36,6 +36,20 @@ export const useHeader = (id: string | undefined) =>
       get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id: id ?? "" }, query: { state: false } } })),
   });
 
+/** useSavedBefore finds what was saved on a branch before a checkpoint that has no parent. There may be nothing. */
+export const useSavedBefore = (at: Checkpoint) =>
+  useQuery({
+    queryKey: ["saved-before", at.id],
+    enabled: at.kind === "save" && !at.parentId,
+    staleTime: Infinity,
+    queryFn: async ({ signal }) => {
+      const { thread, branch, generation } = at;
+      const query = { thread, branch, generation, until: at.createdAt, order: "desc" as const, limit: 5 };
+      const found = await get(api.GET("/api/checkpoints", { signal, params: { query } }));
+      return found.find((c) => c.seq < at.seq) ?? null;
+    },
+  });
+
 /** useDiff compares two checkpoints, of one thread or of two. */
 export const useDiff = (a: string | undefined, b: string | undefined) =>
   useQuery({

@@ -17,6 +17,7 @@ import type { Where } from "../thread/address";
 import { Lists } from "./lists";
 import { changesOf } from "./changes";
 import { usePlan, type Body } from "./plan";
+import { whyNot } from "./run";
 import css from "./draft.module.css";
 
 type Props = { at: Checkpoint; go: (to: Partial<Where>) => void };
@@ -54,7 +55,7 @@ export function Draft({ at, go }: Props) {
   const body: Body = { ...changes, ...(branch.trim() ? { branch: branch.trim() } : {}) };
   const plan = usePlan(at.id, useLater(body));
   const name = branch.trim() || plan.data?.branch || "a new branch";
-  const runs = plan.data?.status === "interrupted" && plan.data.next.length > 0;
+  const not = whyNot(plan.data, plan.error !== null);
   const submit = async () => {
     if (sent.busy || wrong || !start) return;
     setSent({ busy: true });
@@ -62,7 +63,7 @@ export function Draft({ at, go }: Props) {
       const made = await get(
         api.POST("/api/checkpoints/{id}/fork", {
           params: { path: { id: at.id }, header: { "Idempotency-Key": key } },
-          body: { ...body, ...(run && runs ? { run: true } : {}) },
+          body: { ...body, ...(run && not === "" ? { run: true } : {}) },
         }),
       );
       typed.delete(at.id);
@@ -90,69 +91,78 @@ export function Draft({ at, go }: Props) {
         }
       }}
     >
-      <div className={css.scroll}>
-        <h2 className={css.title}>
-          <GitFork size={16} strokeWidth={1.5} aria-hidden /> Fork from #{at.seq}
-        </h2>
-        <p className={css.quiet}>
-          A branch that begins with this state. <Said>{at.branch}</Said> and all that is on record stay as they are.
-        </p>
-        <label className={css.name}>
-          <span>Name</span>
-          <input
-            value={branch}
-            placeholder={plan.data?.branch ?? "fork-1"}
-            autoComplete="off"
-            spellCheck={false}
-            onChange={(e) => setBranch(e.target.value)}
-          />
-        </label>
-        <div className={css.head}>
-          <h3>State{edit.changed() && <span>, changed</span>}</h3>
-          {edit.drawn(schema) && (
-            <Button tone="quiet" onClick={() => edit.showRaw(edit.raw === undefined)}>
-              {edit.raw === undefined ? "JSON" : "Form"}
-            </Button>
-          )}
-        </div>
-        {state.isPending && <Skeleton rows={5} height={32} />}
-        {state.error && <Failure error={state.error} safe="Without its state it cannot be forked." />}
-        {edit.value && (
-          <div className={css.state}>
-            <Named value={true}>
-              <SchemaForm edit={edit} schema={schema} />
-            </Named>
-          </div>
-        )}
-        {plan.error && !wrong && <Failure error={plan.error} safe="It would be refused. Nothing was written." />}
-        {plan.data && !plan.error && <Lists plan={plan.data} />}
-      </div>
-      <footer className={css.bar}>
-        {sent.error !== undefined && (
-          <Failure
-            error={sent.error}
-            safe={
-              sent.error instanceof Problem && sent.error.body.status !== undefined && sent.error.body.status < 500
-                ? "No fork was made."
-                : "It is not known whether the fork was made. It can be sent again, and is made once."
-            }
-          />
-        )}
-        {runs && (
-          <label className={css.run}>
-            <input type="checkbox" checked={run} onChange={(e) => setRun(e.target.checked)} />
-            run it at once <span>otherwise it waits until it is resumed</span>
+      <div className={css.body}>
+        <div className={css.scroll}>
+          <h2 className={css.title}>
+            <GitFork size={16} strokeWidth={1.5} aria-hidden /> Fork from #{at.seq}
+          </h2>
+          <p className={css.quiet}>
+            A branch that begins with this state. <Said>{at.branch}</Said> and all that is on record stay as they are.
+          </p>
+          <label className={css.name}>
+            <span>Name</span>
+            <input
+              value={branch}
+              placeholder={plan.data?.branch ?? "fork-1"}
+              autoComplete="off"
+              spellCheck={false}
+              onChange={(e) => setBranch(e.target.value)}
+            />
           </label>
-        )}
-        <div className={css.buttons}>
-          <Button type="submit" disabled={sent.busy || wrong !== "" || !start || plan.error !== null} hint="⇧↵">
-            {sent.busy ? "Forking…" : `Fork as ${name}`}
-          </Button>
-          <Button tone="quiet" onClick={() => go({ draft: undefined })}>
-            Back
-          </Button>
+          <div className={css.head}>
+            <h3>State{edit.changed() && <span>, changed</span>}</h3>
+            {edit.drawn(schema) && (
+              <Button tone="quiet" onClick={() => edit.showRaw(edit.raw === undefined)}>
+                {edit.raw === undefined ? "JSON" : "Form"}
+              </Button>
+            )}
+          </div>
+          {state.isPending && <Skeleton rows={5} height={32} />}
+          {state.error && <Failure error={state.error} safe="Without its state it cannot be forked." />}
+          {edit.value && (
+            <div className={css.state}>
+              <Named value={true}>
+                <SchemaForm edit={edit} schema={schema} />
+              </Named>
+            </div>
+          )}
+          {plan.error && !wrong && <Failure error={plan.error} safe="It would be refused. Nothing was written." />}
         </div>
-      </footer>
+        <div className={css.lists}>
+          {plan.data && !plan.error && <Lists plan={plan.data} />}
+          {!plan.data && !plan.error && <Skeleton rows={4} height={24} />}
+          {plan.error && <p className={css.quiet}>What it would do is not known, since it would be refused.</p>}
+        </div>
+        <footer className={css.bar}>
+          {sent.error !== undefined && (
+            <Failure
+              error={sent.error}
+              safe={
+                sent.error instanceof Problem && sent.error.body.status !== undefined && sent.error.body.status < 500
+                  ? "No fork was made."
+                  : "It is not known whether the fork was made. It can be sent again, and is made once."
+              }
+            />
+          )}
+          <label className={css.run}>
+            <input
+              type="checkbox"
+              checked={run && not === ""}
+              disabled={not !== ""}
+              onChange={(e) => setRun(e.target.checked)}
+            />
+            run it at once <span>{not || "otherwise it waits until it is resumed"}</span>
+          </label>
+          <div className={css.buttons}>
+            <Button type="submit" disabled={sent.busy || wrong !== "" || !start || plan.error !== null} hint="⇧↵">
+              {sent.busy ? "Forking…" : `Fork as ${name}`}
+            </Button>
+            <Button tone="quiet" onClick={() => go({ draft: undefined })}>
+              Back
+            </Button>
+          </div>
+        </footer>
+      </div>
     </form>
   );
 }

@@ -44,6 +44,7 @@ export function Lists({ plan }: { plan: Plan }) {
         title="Asks or acts again"
         help={bare > 0 ? `${bare} ${bare === 1 ? "acts" : "act"} without asking` : "nothing acts without a decision"}
         bad={bare > 0}
+        last
         empty="nothing does"
       >
         {[
@@ -61,17 +62,20 @@ function Group({
   help,
   bad,
   empty,
+  last,
   children,
 }: {
   title: string;
   help: string;
   bad?: boolean;
+  /** It stands last where there is room, and first where there is little. */
+  last?: boolean;
   empty: string;
   children: React.ReactNode[];
 }) {
   const list = (some: React.ReactNode[]) => <ul>{some}</ul>;
   return (
-    <section className={css.group} aria-label={title}>
+    <section className={last ? `${css.group} ${css.acting}` : css.group} aria-label={title}>
       <h3>
         {title} <span>{children.length > 0 ? children.length : empty}</span>
       </h3>

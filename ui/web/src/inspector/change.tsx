@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { bytes, type Checkpoint, useCheckpoint, useDiff, useHeader } from "../data/checkpoints";
+import { bytes, type Checkpoint, useCheckpoint, useDiff, useHeader, useSavedBefore } from "../data/checkpoints";
 import type { Schemas } from "../api/client";
 import { Differing } from "../parts/difference";
 import { Failure, Skeleton } from "../parts/notice";
@@ -7,6 +7,7 @@ import { Hidden, Said } from "../parts/said";
 import { Same } from "../parts/same";
 import { diff, type Diff } from "../text/diff";
 import { onRecord, texts, type Node } from "../text/json";
+import { Edits } from "./edits";
 import { Raw } from "./raw";
 import type { PaneProps } from "./inspector";
 import css from "./inspector.module.css";
@@ -15,11 +16,13 @@ import css from "./inspector.module.css";
 const maxRead = 256 * 1024;
 
 /** Change shows what a checkpoint changed in the state of the one before it. */
-export function Change({ at, go }: PaneProps) {
+export function Change({ thread, at, go }: PaneProps) {
   const parent = useHeader(at.parentId);
-  if (!at.parentId) return <First at={at} />;
+  const before = useSavedBefore(at);
+  if (!at.parentId) return before.data ? <Saved at={at} before={before.data} go={go} /> : <First at={at} of={thread} />;
   return (
     <>
+      <Edits gates={[...(parent.data?.gates ?? []), ...(at.gates ?? [])]} />
       <h2 className={css.title}>
         {parent.data ? (
           <>
@@ -39,14 +42,30 @@ export function Change({ at, go }: PaneProps) {
   );
 }
 
-/** First shows the state that a thread began with. */
-function First({ at }: { at: Checkpoint }) {
+/** Saved compares a state that was saved by hand, and has no parent, with the one that was saved before it. */
+function Saved({ at, before, go }: { at: Checkpoint; before: Checkpoint; go: PaneProps["go"] }) {
+  return (
+    <>
+      <h2 className={css.title}>
+        #{at.seq} was saved by itself. Before it on <Said>{at.branch}</Said> stands{" "}
+        <button type="button" className={css.link} onClick={() => go({ at: before.id })}>
+          #{before.seq}
+        </button>
+      </h2>
+      <Comparison a={before.id} b={at} />
+    </>
+  );
+}
+
+/** First shows the state that a thread began with, or that was saved by itself. */
+function First({ at, of }: { at: Checkpoint; of: PaneProps["thread"] }) {
   const state = useCheckpoint(at.id, at.size <= maxRead);
   const node = onRecord(state.data?.state);
   return (
     <>
       <h2 className={css.title}>
-        #{at.seq} is the first of its thread <span>{bytes(at.size)} of state</span>
+        #{at.seq} {at.seq === of.first ? "is the first of its thread" : "has no parent"}{" "}
+        <span>{bytes(at.size)} of state</span>
       </h2>
       {state.error && <Failure error={state.error} />}
       {node?.kind === "object" &&

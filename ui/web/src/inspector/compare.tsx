@@ -1,10 +1,13 @@
 import { ArrowLeftRight } from "lucide-react";
 import { useDiff, useHeader, type Checkpoint, type Thread } from "../data/checkpoints";
+import { useMemo } from "react";
 import { Button } from "../parts/button";
 import { Id } from "../parts/id";
 import { Failure } from "../parts/notice";
 import { Said } from "../parts/said";
 import { Comparison } from "./change";
+import { Edits } from "./edits";
+import { editedOn, useRowsOf } from "./way";
 import type { PaneProps } from "./inspector";
 import css from "./compare.module.css";
 import frame from "./inspector.module.css";
@@ -42,6 +45,7 @@ export function Compare({ thread, where, at, go }: PaneProps) {
       {a && a.id !== at.id && (
         <>
           <Fields a={a.id} b={at.id} go={go} />
+          <OnTheWay a={a} b={at} />
           <h3 className={frame.title}>State</h3>
           <Comparison a={a.id} b={at} />
         </>
@@ -95,6 +99,27 @@ function Choices({
         </select>
       </label>
     </p>
+  );
+}
+
+/** OnTheWay shows the questions that were edited between two checkpoints, or since their lines parted. */
+function OnTheWay({ a, b }: { a: Checkpoint; b: Checkpoint }) {
+  const found = useDiff(a.id, b.id);
+  const one = useRowsOf(a);
+  const other = useRowsOf(b);
+  const gates = useMemo(
+    () => [
+      ...editedOn(one.data ?? [], a.id, found.data?.ancestor),
+      ...editedOn(other.data ?? [], b.id, found.data?.ancestor),
+    ],
+    [one.data, other.data, a.id, b.id, found.data],
+  );
+  if (!found.data || gates.length === 0) return null;
+  return (
+    <>
+      <h3 className={frame.title}>Questions that were edited</h3>
+      <Edits gates={gates} />
+    </>
   );
 }
 

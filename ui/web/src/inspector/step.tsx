@@ -28,7 +28,10 @@ export function StepTab({ thread, at, go }: PaneProps) {
         <h2 className={frame.title}>
           {at.node ? <Said>{at.node}</Said> : at.kind} <span>#{at.seq}</span>
         </h2>
-        {at.status && at.status !== "running" && <Chip state={at.status} />}
+        <span className={css.chips}>
+          {(at.attempts ?? 0) > 1 && <Chip state="retried" times={(at.attempts ?? 0) - 1} />}
+          {at.status && at.status !== "running" && <Chip state={at.status} />}
+        </span>
       </div>
       <Facts at={at} />
       {at.error && (
@@ -41,7 +44,7 @@ export function StepTab({ thread, at, go }: PaneProps) {
       )}
       {node?.lastError && node.lastError !== at.error && (
         <section className={css.error} aria-label="earlier error">
-          <h3>The attempt before it</h3>
+          <h3>Last error, before it was tried again</h3>
           <p>
             <Said lines>{node.lastError}</Said>
           </p>
@@ -115,24 +118,29 @@ function StepLine({ step }: { step: Step }) {
           </span>
         )}
         {step.effect && step.effect !== "pure" && <Effect name={step.effect} granted={step.grant !== undefined} />}
+        {step.attempts > 1 && <Chip state="retried" times={step.attempts - 1} />}
         <span className={css.took}>{step.began && length(Date.parse(step.ended) - Date.parse(step.began))}</span>
       </p>
       {step.notes.map((n, i) => (
         <Told key={i} note={n} />
       ))}
-      {step.attempts > 1 && <p className={css.also}>{step.attempts} attempts</p>}
       {step.marks.length > 0 && (
         <ol className={css.marks}>
           {step.marks.map((m) => (
             <li key={m.seq}>
               <span>#{m.seq}</span> {m.text} <At at={m.at} />
+              {m.error && (
+                <p className={css.bad}>
+                  <Said lines>{m.error}</Said>
+                </p>
+              )}
             </li>
           ))}
         </ol>
       )}
-      {step.lastError && (
+      {step.lastError && !step.marks.some((m) => m.error === step.lastError) && (
         <p className={css.bad}>
-          <Said lines>{step.lastError}</Said>
+          last error: <Said lines>{step.lastError}</Said>
         </p>
       )}
       {step.grant && (

@@ -21,14 +21,14 @@ export type Step = {
   notes: Note[];
   lastError?: string;
   /** marks are what happened on the way, oldest first */
-  marks: { text: string; at: string; seq: number }[];
+  marks: { text: string; at: string; seq: number; error?: string }[];
   result: boolean;
 };
 
 const marks: Record<string, string> = {
   use: "began under the decision",
   failed: "failed, and is known not to have acted",
-  attempt: "failed, and was tried again",
+  attempt: "failed",
   done: "finished beside others",
 };
 
@@ -69,12 +69,13 @@ export function stepsOf(at: Checkpoint): { steps: Step[]; node: Event | undefine
     step.seq = e.seq;
     step.effect ??= s.effect;
     step.grant ??= s.grant;
-    step.lastError = e.lastError ?? step.lastError;
+    if (mark !== "attempt") step.lastError = e.lastError ?? step.lastError;
     step.attempts = Math.max(step.attempts, s.attempts ?? 0);
     step.notes.push(...(e.notes ?? []));
     if (mark) {
       step.began ??= s.beganAt ?? (mark === "use" ? e.at : undefined);
-      step.marks.push({ text: marks[mark] ?? mark, at: e.at, seq: e.seq });
+      const text = mark === "attempt" ? `attempt ${s.occurrence + 1} failed` : (marks[mark] ?? mark);
+      step.marks.push({ text, at: e.at, seq: e.seq, ...(e.lastError ? { error: e.lastError } : {}) });
     } else {
       step.began = s.beganAt ?? step.began;
       step.result = true;

@@ -69,23 +69,39 @@ const states: Record<string, { tone: Tone; icon: LucideIcon }> = {
 export const lookOf = (state: string): { tone: Tone; icon: LucideIcon } =>
   states[state] ?? { tone: "grey", icon: CircleDashed };
 
+type Props = {
+  state: string;
+  also?: string;
+  by?: string;
+  times?: number;
+  /** Where there is little room the word is only read out. */
+  small?: boolean;
+};
+
+/** These a name stands for: what a person approved needs no word beside the green check. */
+const named = new Set(["approved", "answered"]);
+
 /**
  * Chip says a state in a word. also says more of it, such as the time that is left; by names the
- * person who brought it about, in the place of the word.
+ * person who brought it about, and times says how often it came about.
  */
-export function Chip({ state, also, by }: { state: string; also?: string; by?: string }) {
+export function Chip({ state, also, by, times, small }: Props) {
   const { tone, icon: Icon } = lookOf(state);
   return (
     <span className={`${css.chip} ${css[tone]}`}>
       <Icon size={12} strokeWidth={1.75} aria-hidden />
       {by ? (
         <span className={css.by} title={state}>
-          <span className="visually-hidden">{state} by </span>
-          <Said>{by}</Said>
+          <span className={named.has(state) ? "visually-hidden" : undefined}>{state}</span>
+          <span className={named.has(state) ? undefined : css.also}>
+            <span className={named.has(state) ? "visually-hidden" : undefined}> by </span>
+            <Said>{by}</Said>
+          </span>
         </span>
       ) : (
-        state
+        <span className={small ? css.also : undefined}>{state}</span>
       )}
+      {times !== undefined && ` ×${times}`}
       {also && `, ${also}`}
     </span>
   );

@@ -18,6 +18,7 @@ const keys: [string, string, string][] = [
   ["A question", "h", "hide it from your inbox for a while"],
   ["A thread", "←  →", "the checkpoint before, the one after; j and k do the same"],
   ["A thread", "Shift ←  →", "the question or effect before, the one after"],
+  ["A thread", "Shift ←  →", "on the line above the rows: only the rows of a part of it; Esc shows all"],
   ["A thread", "[  ]", "the branch before, the next one"],
   ["A thread", "t", "the line in the order of checkpoints, or by time"],
   ["A thread", "o", "steps and attempts of the checkpoint"],

@@ -72,8 +72,7 @@ export function Facts({ thread, head }: { thread: Thread; head: string }) {
       )}
       {version && (
         <Fact name="version">
-          <Id>{version}</Id>
-          {served && (served === version ? "served now" : "not the one that is served now")}
+          <Id>{version}</Id> {served && (served === version ? "served now" : "another than is served now")}
         </Fact>
       )}
       {thread.generation > 1 && (

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { itemsOf, lineOf, type Choice, type Row } from "./items";
+import { itemsOf, joined, lineOf, type Choice, type Row } from "./items";
 
 const row = (seq: number, more: Partial<Row> = {}): Row => ({
   id: String(seq),
@@ -79,4 +79,17 @@ test("10,000 rows on 41 branches are laid out in little time", () => {
     ),
   );
   expect(itemsOf(rows, choice()).length).toBe(10_000);
+});
+
+test("a folded run says when it began, and what was tried again is not folded", () => {
+  const fold = itemsOf(many, choice()).find((i) => i.count > 1);
+  expect([fold?.since, fold?.row.at]).toEqual([new Date(1000).toISOString(), new Date(9000).toISOString()]);
+  const retried = many.map((r) => (r.id === "4" ? { ...r, tries: 3, lastError: "busy" } : r));
+  expect(shape(retried)).toContain("4<3");
+});
+
+test("states that were saved by hand are one line, in their order", () => {
+  const saves = newest(...[1, 2, 3].map((n) => ({ ...row(n, { kind: "save" }), parent: undefined }) as unknown as Row));
+  expect(lineOf(joined(saves), "main").map((r) => r.id)).toEqual(["3", "2", "1"]);
+  expect(joined(many)).toBe(many);
 });

@@ -12,6 +12,8 @@ export type Item = LaneRow & {
   count: number;
   /** The entry that a fork was made from, if it is in this thread. */
   from?: number;
+  /** Of a run that is folded: when its oldest row began. */
+  since?: string;
   /** The node runs now: there is no such checkpoint yet. */
   now?: boolean;
 };
@@ -33,11 +35,32 @@ const programs = new Set(["timer", "signal", "thread", "task"]);
 export const asksPeople = (w: Wait) => !programs.has(w.kind ?? "");
 export const questionOf = (r: Row): Wait | undefined => r.asked?.find(asksPeople);
 
+/** retries says how often the node of a row, or a step of it, was tried again. */
+export const retries = (r: Row): number => Math.max(r.attempts ?? 0, r.tries ?? 0, 1) - 1;
+
+/**
+ * joined gives each state that was saved by hand, and has no parent on record, the one that was saved
+ * before it on its branch: together they are one line.
+ */
+export function joined(rows: Row[]): Row[] {
+  const alone = (r: Row) => r.kind === "save" && !r.parent && !r.source;
+  if (!rows.some(alone)) return rows;
+  const before = new Map<string, string>();
+  return rows
+    .toReversed()
+    .map((r) => {
+      const parent = alone(r) ? before.get(r.branch) : undefined;
+      before.set(r.branch, r.id);
+      return parent === undefined ? r : { ...r, parent };
+    })
+    .reverse();
+}
+
 export const kept: Record<Filter, (r: Row) => boolean> = {
   all: () => true,
   gates: (r) => questionOf(r) !== undefined,
   effects: (r) => (r.effects ?? []).length > 0,
-  failures: (r) => r.status === "failed" || !!r.error || (r.attempts ?? 0) > 1,
+  failures: (r) => r.status === "failed" || !!r.error || retries(r) > 0 || !!r.lastError,
   forks: (r) => r.kind === "fork" || r.source !== undefined,
   people: (r) => !!r.by,
 };
@@ -62,8 +85,12 @@ export function itemsOf(rows: Row[], choice: Choice): Item[] {
   const shown = rows.filter(
     (r) => r.id === at || (keep(r) && (!between || (r.seq >= between[0] && r.seq <= between[1]))),
   );
-  const runs =
-    filter === "all" ? runsOf(shown, rows, choice) : { counts: new Map<string, number>(), hidden: new Map() };
+  const none = {
+    counts: new Map<string, number>(),
+    since: new Map<string, string>(),
+    hidden: new Map<string, string>(),
+  };
+  const runs = filter === "all" ? runsOf(shown, rows, choice) : none;
   const visible = new Set(shown.filter((r) => !runs.hidden.has(r.id)).map((r) => r.id));
   const parents = new Map(rows.map((r) => [r.id, r.parent]));
   const entries = new Map(rows.map((r) => [r.id, r.seq]));
@@ -73,6 +100,7 @@ export function itemsOf(rows: Row[], choice: Choice): Item[] {
     .filter((r) => visible.has(r.id))
     .map((row) => {
       const count = runs.counts.get(row.id) ?? 1;
+      const since = runs.since.get(row.id);
       const parent = nearest(row.id, parents, visible, known);
       const successor = replacements.get(row.id);
       const from = row.source && row.parent ? entries.get(row.parent) : undefined;
@@ -85,6 +113,7 @@ export function itemsOf(rows: Row[], choice: Choice): Item[] {
         ...(parent ? { parent } : {}),
         ...(from !== undefined ? { from } : {}),
         ...(successor ? { successor } : {}),
+        ...(since ? { since } : {}),
         ...(foreign !== undefined ? { foreign } : {}),
       };
     });
@@ -140,11 +169,13 @@ function runsOf(shown: Row[], rows: Row[], { opened, at }: Choice) {
     !r.by &&
     !questionOf(r) &&
     (r.effects ?? []).length === 0 &&
-    (r.attempts ?? 0) <= 1 &&
+    retries(r) === 0 &&
+    !r.lastError &&
     !forked.has(r.id) &&
     (children.get(r.id) ?? 0) <= 1 &&
     r.id !== at;
   const counts = new Map<string, number>();
+  const since = new Map<string, string>();
   const hidden = new Map<string, string>();
   const current = new Map<string, Row[]>();
   const end = (branch: string) => {
@@ -153,6 +184,8 @@ function runsOf(shown: Row[], rows: Row[], { opened, at }: Choice) {
     const first = run[0];
     if (!first || run.length <= mostAlike || opened.has(first.id)) return;
     counts.set(first.id, run.length);
+    const oldest = run.at(-1) ?? first;
+    since.set(first.id, oldest.began ?? oldest.at);
     for (const r of run.slice(1)) hidden.set(r.id, first.id);
   };
   const heads = new Set<string>();
@@ -166,7 +199,7 @@ function runsOf(shown: Row[], rows: Row[], { opened, at }: Choice) {
     else end(r.branch);
   }
   for (const branch of [...current.keys()]) end(branch);
-  return { counts, hidden };
+  return { counts, since, hidden };
 }
 
 /** lineOf returns the rows of a branch from its head down to the thread's begin, through what it was forked from. */

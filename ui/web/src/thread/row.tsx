@@ -3,13 +3,13 @@ import { memo } from "react";
 import { useStory } from "../data/checkpoints";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
-import { exact, length, useNow } from "../parts/time";
+import { At, exact, length, useNow } from "../parts/time";
 import type { Schemas } from "../api/client";
 import { marked } from "../text/hidden";
 import type { Item } from "./items";
 import { Lane, Lines, Stub } from "./lane";
 import type { Slice } from "./lanes";
-import { nameOf, stepOf, tagOf, tookOf, wordsOf } from "./tell";
+import { nameOf, retriedOf, stepOf, tagOf, tookOf, wordsOf } from "./tell";
 import css from "./row.module.css";
 
 type Props = {
@@ -37,6 +37,7 @@ export const ThreadRow = memo(function ThreadRow(p: Props) {
   const { item, slice } = p;
   const { row } = item;
   const tag = tagOf(item, p.head);
+  const retried = retriedOf(item);
   const foldable = item.count > 1;
   return (
     <>
@@ -67,12 +68,27 @@ export const ThreadRow = memo(function ThreadRow(p: Props) {
             {foldable && <span className={css.count}> × {item.count}</span>}
           </span>{" "}
           <span className={css.words}>
-            {item.now ? <Runs since={row.at} owner={p.owner} /> : foldable ? "show all" : <Said>{wordsOf(item)}</Said>}
+            {item.now ? (
+              <Runs since={row.at} owner={p.owner} />
+            ) : foldable ? (
+              <>
+                <At at={item.since ?? row.at} /> to <At at={row.at} />, show all
+              </>
+            ) : (
+              <Said>{wordsOf(item)}</Said>
+            )}
           </span>
         </span>
-        <span className={css.tag}>{tag && !foldable && <Chip {...tag} />}</span>
-        <span className={css.took} title={exact(row.at)}>
-          {!item.now && tookOf(row)}
+        <span className={css.tag}>
+          {retried && (
+            <span title={marked(retried.title)}>
+              <Chip state="retried" times={retried.times} small={tag !== undefined} />
+            </span>
+          )}
+          {tag && !foldable && <Chip {...tag} />}
+        </span>
+        <span className={css.took} title={item.since ? `${exact(item.since)} to ${exact(row.at)}` : exact(row.at)}>
+          {!item.now && tookOf(item)}
         </span>
       </a>
       {!item.now && !foldable && !p.file && (
@@ -142,9 +158,13 @@ function StepLine({ event }: { event: Schemas["PosthouseEvent"] }) {
   const c = event.checkpoint;
   const began = s?.beganAt ?? c?.beganAt;
   const attempts = s?.attempts ?? c?.attempts ?? 0;
-  const line = event.notes?.findLast((n) => n.line)?.line ?? event.lastError;
+  const line = event.notes?.findLast((n) => n.line)?.line;
+  const failed = /(^|>)\$attempt$/.test(s?.name ?? "");
+  const why = event.lastError && `${failed ? "" : "last error: "}${event.lastError}`;
   const told = stepOf(s?.name ?? "");
-  const name = s ? told.name + (s.occurrence ? ` [${s.occurrence}]` : "") : c?.node || c?.agentName || "";
+  const name = s
+    ? (told.name || s.task.slice(s.task.indexOf("/") + 1)) + (s.occurrence ? ` [${s.occurrence}]` : "")
+    : c?.node || c?.agentName || "";
   const effect = s?.effect && s.effect !== "pure" && !told.words ? s.effect : "";
   return (
     <li>
@@ -153,11 +173,11 @@ function StepLine({ event }: { event: Schemas["PosthouseEvent"] }) {
           <Said>{name}</Said>
         </span>{" "}
         <span className={css.words}>
-          <Said>{[told.words, effect, line ?? ""].filter(Boolean).join(", ")}</Said>
+          <Said>{[told.words, effect, line ?? "", why ?? ""].filter(Boolean).join(", ")}</Said>
         </span>
       </span>
       <span className={css.took}>
-        {attempts > 1 && `${attempts} attempts, `}
+        {attempts > 1 && !failed && `${attempts} attempts, `}
         {began && length(Math.max(0, Date.parse(event.at) - Date.parse(began)))}
       </span>
     </li>

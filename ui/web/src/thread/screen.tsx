@@ -17,7 +17,7 @@ import type { Done } from "./actions";
 import { threadOf, threadPath, useWhere } from "./address";
 import { Banner } from "./banner";
 import { Header } from "./header";
-import { itemsOf, kept, lineOf, type Filter, type Item } from "./items";
+import { itemsOf, joined, kept, lineOf, type Filter, type Item } from "./items";
 import { layout } from "./lanes";
 import type { Mode } from "./scrub";
 import { Rows } from "./rows";
@@ -60,7 +60,8 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
   const [, navigate] = useLocation();
   const me = useMe();
   const wide = useWide();
-  const { rows, pending, error, complete, more } = read;
+  const { pending, error, complete, more } = read;
+  const rows = useMemo(() => joined(read.rows), [read.rows]);
   const [filter, setFilter] = useState<Filter>("all");
   const [between, setBetween] = useState<[number, number]>();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
@@ -206,7 +207,7 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
           fork={fork}
         />
       )}
-      <div className={css.screen}>
+      <div className={where.draft ? `${css.screen} ${css.drafts}` : css.screen}>
         <div className={css.left}>
           <Toolbar
             thread={thread}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Row } from "./items";
-import { entriesIn, nearestMark, scrubOf } from "./scrub";
+import { entriesIn, nearestMark, scrubOf, extended } from "./scrub";
 
 const at = (s: number) => new Date(s * 1000).toISOString();
 const row = (seq: number, began: number, end: number, more: Partial<Row> = {}): Row => ({
@@ -86,4 +86,17 @@ test("no rows have no line, and 10,000 have few bars", () => {
 test("clocks that go back make no bar of less than nothing", () => {
   const s = scrubOf([row(3, 1, 2), row(2, 50, 60), row(1, 5, 10)], "time", false, 0)!;
   for (const b of s.bars) expect(b.to).toBeGreaterThanOrEqual(b.from);
+});
+
+test("a range is begun at a row, and one of its ends is moved by rows", () => {
+  const marks = [1, 5, 9, 12].map((seq) => ({ at: seq / 12, seq, id: String(seq) }));
+  const at = (between: [number, number] | undefined, row: number, end: "low" | "high" | undefined, by: 1 | -1) =>
+    extended({ marks }, between, row, end, by);
+  expect(at(undefined, 1, undefined, 1)).toEqual({ between: [5, 9], end: "high" });
+  expect(at([5, 9], 1, "high", 1)).toEqual({ between: [5, 12], end: "high" });
+  expect(at([5, 12], 1, "high", 1)).toEqual({ between: [5, 12], end: "high" });
+  expect(at([5, 9], 1, "high", -1)).toEqual({ between: [5, 5], end: "high" });
+  expect(at([5, 5], 1, "high", -1)).toEqual({ between: [1, 5], end: "low" });
+  expect(at(undefined, -1, undefined, -1)).toEqual({ between: [9, 12], end: "low" });
+  expect(extended({ marks: [] }, undefined, -1, undefined, 1)).toBeUndefined();
 });

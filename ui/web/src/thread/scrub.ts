@@ -115,6 +115,26 @@ export function nearestMark(scrub: Scrub, at: number): Scrub["marks"][number] | 
   return after && before && Math.abs(before.at - at) < Math.abs(after.at - at) ? before : after;
 }
 
+/**
+ * extended returns the entries of a range that one of its ends was moved by a row, and that end. Without
+ * a range it begins at a row.
+ */
+export function extended(
+  { marks }: Pick<Scrub, "marks">,
+  between: [number, number] | undefined,
+  at: number,
+  end: "low" | "high" | undefined,
+  by: 1 | -1,
+): { between: [number, number]; end: "low" | "high" } | undefined {
+  const place = (seq: number) => marks.findIndex((m) => m.seq === seq);
+  const from = at < 0 ? marks.length - 1 : at;
+  const [low, high] = between ? [place(between[0]), place(between[1])] : [from, from];
+  const moves = between && low !== high && end ? end : by > 0 ? "high" : "low";
+  const to = Math.min(marks.length - 1, Math.max(0, (moves === "high" ? high : low) + by));
+  const [one, other] = [marks[moves === "high" ? low : to], marks[moves === "high" ? to : high]];
+  return one && other && { between: [one.seq, other.seq], end: moves };
+}
+
 /** entriesIn returns the first and the last entry of a part of the line, or nothing if no row ends in it. */
 export function entriesIn(scrub: Scrub, from: number, to: number): [number, number] | undefined {
   const inside = scrub.marks.filter((m) => m.at >= from && m.at <= to);

@@ -2,7 +2,7 @@ import { useMemo, useRef, useState, type PointerEvent } from "react";
 import { At, exact, length } from "../parts/time";
 import type { Row } from "./items";
 
-import { entriesIn, nearestMark, scrubOf, type Mode } from "./scrub";
+import { entriesIn, extended, nearestMark, scrubOf, type Mode } from "./scrub";
 import css from "./scrubber.module.css";
 
 type Props = {
@@ -24,6 +24,7 @@ export function Scrubber({ line, mode, running, now, complete, at, between, setB
   const scrub = useMemo(() => scrubOf(line, mode, running, now), [line, mode, running, now]);
   const [drag, setDrag] = useState<[number, number]>();
   const area = useRef<HTMLDivElement>(null);
+  const moved = useRef<"low" | "high">(undefined);
   if (!scrub) return <div className={css.scrub} />;
   const placeOf = (e: PointerEvent) => {
     const box = area.current?.getBoundingClientRect();
@@ -55,7 +56,16 @@ export function Scrubber({ line, mode, running, now, complete, at, between, setB
         aria-valuemin={1}
         aria-valuemax={scrub.marks.length}
         aria-valuenow={index < 0 ? scrub.marks.length : index + 1}
-        aria-valuetext={at ? `#${at.seq}` : "the head"}
+        aria-valuetext={between ? `#${between[0]} to #${between[1]}` : at ? `#${at.seq}` : "the head"}
+        aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight"
+        onKeyDown={(e) => {
+          if (!e.shiftKey || (e.key !== "ArrowLeft" && e.key !== "ArrowRight") || e.ctrlKey || e.metaKey || e.altKey)
+            return;
+          e.preventDefault();
+          const to = extended(scrub, between, index, moved.current, e.key === "ArrowRight" ? 1 : -1);
+          moved.current = to?.end;
+          if (to) setBetween(to.between);
+        }}
         onPointerDown={(e) => {
           if (e.button !== 0) return;
           e.currentTarget.setPointerCapture(e.pointerId);

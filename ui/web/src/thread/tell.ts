@@ -2,7 +2,7 @@
 
 import { done } from "../gate/decide";
 import { length } from "../parts/time";
-import { asksPeople, questionOf, type Item, type Row, type Wait } from "./items";
+import { asksPeople, questionOf, retries, type Item, type Row, type Wait } from "./items";
 
 const kinds: Record<string, string> = { fail: "failure", update: "update by hand" };
 
@@ -10,6 +10,7 @@ const kinds: Record<string, string> = { fail: "failure", update: "update by hand
 export const nameOf = (row: Row): string => row.node || kinds[row.kind] || row.kind;
 
 const markers: Record<string, string> = {
+  $attempt: "an attempt failed",
   $use: "let go under its approval",
   $failed: "did not act",
   $parked: "waits",
@@ -21,8 +22,8 @@ const markers: Record<string, string> = {
 export function stepOf(name: string): { name: string; words: string } {
   const parts = name.split(">");
   const words = markers[parts.at(-1) ?? ""];
-  if (words !== undefined && parts.length > 1) parts.pop();
-  return { name: parts.at(-1) ?? name, words: words ?? "" };
+  if (words !== undefined) parts.pop();
+  return { name: parts.at(-1) ?? "", words: words ?? "" };
 }
 
 const names = (list: string[], most = 3): string =>
@@ -35,8 +36,16 @@ const waits: Record<string, (w: Wait) => string> = {
   task: (w) => `waits for a worker: ${w.name}`,
 };
 
-/** wordsOf says in one line what a row is about. */
+/** wordsOf says in one line what a row is about, and why it was tried again. */
 export function wordsOf(item: Item): string {
+  const { row } = item;
+  const words = aboutOf(item);
+  if (!row.lastError || row.lastError === row.error) return words;
+  if (row.asked?.some((w) => w.name.startsWith("$retry"))) return `${words}: ${row.lastError}`;
+  return [words, `last error: ${row.lastError}`].filter(Boolean).join(" · ");
+}
+
+function aboutOf(item: Item): string {
   const { row } = item;
   if (row.kind === "fork" || row.source) {
     const from = item.foreign !== undefined ? `from ${item.foreign}` : item.from ? `from #${item.from}` : "";
@@ -46,11 +55,11 @@ export function wordsOf(item: Item): string {
   const asked = questionOf(row);
   if (asked) return asked.intent ?? asked.name;
   const open = row.effects?.find((e) => e.status === "unknown");
-  if (open) return `${stepOf(open.name).name}: what became of it is not known`;
+  if (open) return `${stepOf(open.name).name || row.node}: what became of it is not known`;
   const waited = row.asked?.[0];
   if (waited) return (waits[waited.kind ?? ""] ?? (() => waited.name))(waited);
   if (row.line) return row.line;
-  const acts = (row.effects ?? []).map((e) => stepOf(e.name).name).filter((n) => n !== row.node);
+  const acts = (row.effects ?? []).map((e) => stepOf(e.name).name).filter((n) => n && n !== row.node);
   if (acts.length > 0) return names(acts);
   if (row.by) return `by ${row.by}`;
   return row.changed?.length ? `sets ${names(row.changed)}` : "";
@@ -79,12 +88,21 @@ export function tagOf(item: Item, head: string | undefined): Tag | undefined {
   if (head && told.has(head)) return { state: head };
   if (row.kind === "fork" || row.source) return { state: "forked" };
   if (row.asked?.some((w) => w.state === "open" && !asksPeople(w))) return { state: "waiting" };
-  return (row.attempts ?? 0) > 1 ? { state: "retried" } : undefined;
+  return undefined;
 }
 
-/** tookOf says how long a row's node ran, or its question waited. It is empty where that is not on record. */
-export function tookOf(row: Row): string {
+/** retriedOf says how often a row was tried again, and why the last time, or nothing. */
+export function retriedOf(item: Item): { times: number; title: string } | undefined {
+  const times = item.now || item.count > 1 ? 0 : retries(item.row);
+  if (times === 0) return undefined;
+  const why = item.row.lastError ? `; last error: ${item.row.lastError}` : "";
+  return { times, title: `${times + 1} attempts${why}` };
+}
+
+/** tookOf says how long a row's node ran, its question waited, or a folded run went on. It is empty where that is not on record. */
+export function tookOf({ row, since }: Pick<Item, "row" | "since">): string {
   const at = Date.parse(row.at);
+  if (since) return length(Math.max(0, at - Date.parse(since)));
   const asked = questionOf(row);
   if (asked?.at) return length(Math.max(0, asked.at - at));
   return row.began ? length(Math.max(0, at - Date.parse(row.began))) : "";
