@@ -9,16 +9,18 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/internal/engine/session"
-	"github.com/posthouse/posthouse/internal/jsontype"
 	"github.com/posthouse/posthouse/runs"
 )
+
+// inputSchema is that of a request, a text. A form calls its field so.
+var inputSchema = json.RawMessage(`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"string","title":"Request","description":"what the agents are asked to do, in words"}`)
 
 // Describe implements [posthouse.Describer]. The input is a text, the request. The states are
 // those that the journal makes of events, which only the program knows.
 func (c *Coordinator) Describe() *posthouse.ProgramInfo {
 	return &posthouse.ProgramInfo{
 		Name: c.name, Kind: posthouse.ProgramCoordinator, Starts: true, Description: c.opt.Description,
-		Input: (&jsontype.Schemer{}).Schema(reflect.TypeFor[string]()), Questions: front.Questions(c.opt.Questions),
+		Input: inputSchema, Questions: front.Questions(c.opt.Questions),
 	}
 }
 

@@ -40,7 +40,7 @@ func TestStartJSON(t *testing.T) {
 	}
 	d := c.Describe()
 	if d.Name != "desk" || d.Kind != posthouse.ProgramCoordinator || d.Description != "Answers" || !d.Starts || len(d.Questions) != 1 ||
-		string(d.Input) != `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"string"}` || d.State != nil {
+		string(d.Input) != `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"string","title":"Request","description":"what the agents are asked to do, in words"}` || d.State != nil {
 		t.Errorf("the coordinator is described as %+v", d)
 	}
 	for in, o := range map[string]*posthouse.StartOptions{`{}`: nil, `"x"`: {Labels: map[string]string{"event": "mine"}}} {

@@ -54,13 +54,14 @@ func (f *Filter) may(t *posthouse.ThreadInfo) bool {
 	return (!f.Unknown || len(t.Begun) > 0) && (!f.Saved || t.Status == posthouse.StatusSaved && len(t.Branches) > 0) && (f.Node == "" && f.Version == "" || len(openBranches(t)) > 0)
 }
 
-// match reads whether f selects a thread. It reads the heads of branches, and of effects what
-// [Of] reads.
-func (f *Filter) match(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) (bool, error) {
+// match reads whether f selects a thread, with a branch of a status if one is given. It reads the
+// heads of branches, and of effects what [Of] reads.
+func (f *Filter) match(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo, status posthouse.Status) (bool, error) {
 	if f.Node != "" || f.Version != "" {
 		heads, err := openHeads(ctx, l, t)
 		at := func(h *posthouse.Header) bool {
-			return (f.Node == "" || slices.Contains(nodesOf(h), f.Node)) && (f.Version == "" || h.Fingerprint == f.Version)
+			return (f.Node == "" || slices.Contains(nodesOf(h), f.Node)) && (f.Version == "" || h.Fingerprint == f.Version) &&
+				(status == "" || h.Status == status)
 		}
 		if err != nil || !slices.ContainsFunc(heads, at) {
 			return false, err
@@ -77,9 +78,14 @@ func (f *Filter) match(ctx context.Context, l *ledger.Ledger, t *posthouse.Threa
 // Find returns at most limit threads that the query and the filter select, in the order of the query, and
 // where the page after them goes on, "" at the end: a cursor for [GoOn]. A page ends early after
 // [MaxWalk] summaries or [MaxRead] threads that were read, so it may be short, or empty, and have a
-// next. The query's own limit counts for nothing.
+// next. The query's own limit counts for nothing. With Node or Version its status is that of the
+// branch they select: another branch may have given the thread its own.
 func Find(ctx context.Context, l *ledger.Ledger, q posthouse.ThreadQuery, f *Filter, limit int) (page []*posthouse.ThreadInfo, next string, err error) {
 	q.Limit = 0
+	var status posthouse.Status
+	if f.Node != "" || f.Version != "" {
+		status, q.Status = q.Status, ""
+	}
 	last, looked, read := "", 0, 0
 	for t, err := range l.Threads(ctx, q) {
 		switch {
@@ -95,7 +101,7 @@ func Find(ctx context.Context, l *ledger.Ledger, q posthouse.ThreadQuery, f *Fil
 		}
 		if f.reads() {
 			read++
-			found, err := f.match(ctx, l, t)
+			found, err := f.match(ctx, l, t, status)
 			if err != nil {
 				return nil, "", err
 			}

@@ -90,8 +90,38 @@ func TestStand(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := overview.Stand(t.Context(), l, "refund")
-	if err != nil || fmt.Sprintf("%+v", *s) != "{Nodes:[{Node:pay Statuses:map[interrupted:2]}] Versions:[{Version:v1 Threads:1} {Version:v2 Threads:1}] More:false}" {
+	if err != nil || fmt.Sprintf("%+v", *s) != "{Nodes:[{Node:pay Threads:2 Statuses:map[interrupted:2]}] Versions:[{Version:v1 Threads:1} {Version:v2 Threads:1}] More:false}" {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestStandIsWhatFindFinds: a thread with a branch that waits and one that failed, both at one node, is one
+// thread in two statuses, and each count is that of the list with its node and status.
+func TestStandIsWhatFindFinds(t *testing.T) {
+	l := open(t, nil)
+	at(t, l, "a", "pay", "v1", posthouse.StatusInterrupted)
+	at(t, l, "b", "pay", "v1", posthouse.StatusInterrupted)
+	info, err := l.Thread(t.Context(), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := l.Fork(t.Context(), info.Branches[0].Head, &ledger.ForkOptions{By: "alice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, l, &ledger.Draft{Thread: "b", Branch: f.Branch, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindNode, Status: posthouse.StatusFailed, Graph: "refund", Fingerprint: "v1", Next: []string{"pay"},
+	}})
+	s, err := overview.Stand(t.Context(), l, "refund")
+	if err != nil || len(s.Nodes) != 1 || s.Nodes[0].Threads != 2 || fmt.Sprint(s.Nodes[0].Statuses) != "map[failed:1 interrupted:2]" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for status, want := range s.Nodes[0].Statuses {
+		q := posthouse.ThreadQuery{Graph: "refund", Status: status}
+		found, _, err := overview.Find(t.Context(), l, q, &overview.Filter{Node: "pay"}, 10)
+		if err != nil || len(found) != want {
+			t.Errorf("%d threads are %s at pay, and %q are found (%v)", want, status, names(found), err)
+		}
 	}
 }
 
@@ -145,6 +175,6 @@ func ExampleStand() {
 	page, _, err := overview.Find(ctx, l, posthouse.ThreadQuery{}, &overview.Filter{Node: "pay"}, 10)
 	fmt.Println(len(page), err)
 	// Output:
-	// [{pay map[failed:1]}] [{6f1d2c3b4a59 1}]
+	// [{pay 1 map[failed:1]}] [{6f1d2c3b4a59 1}]
 	// 1 <nil>
 }

@@ -20,7 +20,8 @@ type Standing struct {
 // A NodeCount is how many threads have a branch at a node.
 type NodeCount struct {
 	Node     string                   `json:"node" doc:"as GET /api/threads takes it"`
-	Statuses map[posthouse.Status]int `json:"statuses" doc:"of these branches, with how many threads"`
+	Threads  int                      `json:"threads" doc:"how many; one with branches of two statuses there is in both statuses, and counts once here"`
+	Statuses map[posthouse.Status]int `json:"statuses" doc:"of these branches, with how many threads: each is what GET /api/threads finds with node and status"`
 }
 
 // A VersionCount is how many threads have a branch of a version that has not ended.
@@ -36,7 +37,7 @@ func Stand(ctx context.Context, l *ledger.Ledger, program string) (*Standing, er
 		node   string
 		status posthouse.Status
 	}
-	places, versions := map[place]int{}, map[string]int{}
+	places, threads, versions := map[place]int{}, map[string]int{}, map[string]int{}
 	s := &Standing{Nodes: []NodeCount{}, Versions: []VersionCount{}}
 	looked, read := 0, 0
 	for t, err := range l.Threads(ctx, posthouse.ThreadQuery{Graph: program, Newest: true}) {
@@ -56,10 +57,10 @@ func Stand(ctx context.Context, l *ledger.Ledger, program string) (*Standing, er
 		if err != nil {
 			return nil, err
 		}
-		here, of := map[place]bool{}, map[string]bool{}
+		here, nodes, of := map[place]bool{}, map[string]bool{}, map[string]bool{}
 		for _, h := range heads {
 			for _, n := range nodesOf(h) {
-				here[place{n, h.Status}] = true
+				here[place{n, h.Status}], nodes[n] = true, true
 			}
 			if h.Fingerprint != "" {
 				of[h.Fingerprint] = true
@@ -67,6 +68,9 @@ func Stand(ctx context.Context, l *ledger.Ledger, program string) (*Standing, er
 		}
 		for p := range here {
 			places[p]++
+		}
+		for n := range nodes {
+			threads[n]++
 		}
 		for v := range of {
 			versions[v]++
@@ -80,7 +84,7 @@ func Stand(ctx context.Context, l *ledger.Ledger, program string) (*Standing, er
 		byNode[p.node][p.status] = n
 	}
 	for _, n := range slices.Sorted(maps.Keys(byNode)) {
-		s.Nodes = append(s.Nodes, NodeCount{n, byNode[n]})
+		s.Nodes = append(s.Nodes, NodeCount{n, threads[n], byNode[n]})
 	}
 	for v, n := range versions {
 		s.Versions = append(s.Versions, VersionCount{v, n})

@@ -125,10 +125,10 @@ func TestStanding(t *testing.T) {
 	}
 	var s overview.Standing
 	h.get("/api/programs/pack/standing").into(&s)
-	if fmt.Sprint(s.Nodes) != "[{ask map[interrupted:1]} {pay map[interrupted:2]}]" || len(s.Versions) != 3 || s.More {
+	if fmt.Sprint(s.Nodes) != "[{ask 1 map[interrupted:1]} {pay 2 map[interrupted:2]}]" || len(s.Versions) != 3 || s.More {
 		t.Errorf("it stands as %+v", s)
 	}
-	for query, want := range map[string]int{"graph=pack&node=pay": 2, "graph=pack&node=pay&version=v1": 1, "graph=other&node=pay": 0, "version=v2": 1, "unknown=true": 0} {
+	for query, want := range map[string]int{"graph=pack&node=pay": 2, "node=pay&status=interrupted": 2, "node=pay&status=failed": 0, "graph=pack&node=pay&version=v1": 1, "graph=other&node=pay": 0, "version=v2": 1, "unknown=true": 0} {
 		var ts []Thread
 		if h.get("/api/threads?" + query).into(&ts); len(ts) != want {
 			t.Errorf("%s finds %d threads, want %d", query, len(ts), want)

@@ -32,7 +32,7 @@ func (ts *threads) Routes() []*api.Route {
 				"Who pages by activity sees each thread that rests exactly once; one that gets an entry meanwhile moves to the front and may be missing from the pages that follow, where the next list begins with it. By name (asc, desc) pages miss none. " +
 				"The filters unknown, node and version read threads' logs: a page of theirs looks at 20,000 threads at most, reads 1,000 at most, and may be short, or empty, and have a next. They are not counted. The same holds for status=saved, which reads summaries.",
 			Query: []api.Param{
-				{Name: "status", Kind: api.EnumParam, Values: append(slices.Clone(statusValues), overview.Saved), Help: "with this status; saved: without one, since it was saved by hand and nothing runs it"},
+				{Name: "status", Kind: api.EnumParam, Values: append(slices.Clone(statusValues), overview.Saved), Help: "with this status, and with node or version that of the branch there; saved: without one, since it was saved by hand and nothing runs it"},
 				{Name: "graph", Kind: api.TextParam, Help: "of this program"},
 				{Name: "label", Kind: api.TextParam, Help: "with this label: name=value"},
 				{Name: "q", Kind: api.TextParam, Help: "that a search finds: the name or a label's value begins so, or the name ends so (4 characters or more)"},
