@@ -92,6 +92,25 @@ func TestLogin(t *testing.T) {
 	h.send(ask{method: "POST", path: "/login", as: "-", body: `{"token":"x"}`}).refused(problem.CodeMediaType)
 }
 
+// TestNoSuchAddress: a browser gets the application under an unknown address, a program its problem.
+func TestNoSuchAddress(t *testing.T) {
+	h := open(t, nil)
+	const browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8"
+	for _, as := range []tokens.Role{"-", tokens.Viewer} {
+		for _, path := range []string{"/nope", "/threads/a/b", "/threads/a/b?x=1"} {
+			a := h.send(ask{method: "GET", path: path, as: as, header: []string{browser}}).want(http.StatusNotFound)
+			if !strings.Contains(string(a.body), "/assets/index-") || a.header.Get("Content-Security-Policy") == "" || a.header.Get("ETag") != "" {
+				t.Errorf("%s answers %v %.200s", path, a.header, a.body)
+			}
+		}
+	}
+	h.send(ask{method: "GET", path: "/nope", as: "-"}).refused(problem.CodeUnauthenticated)
+	h.send(ask{method: "GET", path: "/nope"}).refused(posthouse.CodeNotFound)
+	h.send(ask{method: "GET", path: "/api/nope", header: []string{browser}}).refused(posthouse.CodeNotFound)
+	h.send(ask{method: "POST", path: "/nope", header: []string{browser}}).refused(posthouse.CodeNotFound)
+	h.send(ask{method: "GET", path: "/assets/nope.js", as: "-", header: []string{browser}}).refused(posthouse.CodeNotFound)
+}
+
 // TestLoginLeadsBack to the path of this server that was asked for, and nowhere else.
 func TestLoginLeadsBack(t *testing.T) {
 	h := open(t, nil)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ type router struct {
 }
 
 // mux routes by the table. A path or method that is not in the table is 404 or 405,
-// for authenticated clients only.
+// for authenticated clients only; a browser gets the application, which says it to people.
 func (ro *router) mux(routes []*api.Route) *http.ServeMux {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
@@ -138,7 +137,7 @@ func (ro *router) admit(w http.ResponseWriter, r *api.Request) (err error) {
 			return err
 		}
 	}
-	if r.Route.Body == nil && !r.Route.Form && !r.Route.Signed && r.ContentLength > 0 && !saysNothing(r) {
+	if r.Route.Body == nil && !r.Route.Form && !r.Route.Signed && r.ContentLength > 0 && !r.SaysNothing() {
 		return posthouse.Invalid("body", "is not read by this path")
 	}
 	if r.Route.Method == "" || r.Route.Style == api.Page {
@@ -158,21 +157,14 @@ func (ro *router) bodyLimit(rt *api.Route) int64 {
 	return ro.body
 }
 
-// saysNothing reports whether the body of a request is an empty object, which many clients
-// send with every POST. It reads short bodies only.
-func saysNothing(r *api.Request) bool {
-	if r.ContentLength > 64 {
-		return false
-	}
-	data, err := io.ReadAll(r.Body)
-	return err == nil && string(bytes.Join(bytes.Fields(data), nil)) == "{}"
-}
-
 // fail answers with an error: problem+json, or the login page for a person.
 func (ro *router) fail(w http.ResponseWriter, r *api.Request, err error) {
 	api.NoteError(w, err)
 	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
 		_, _ = io.CopyN(io.Discard, r.Sent, drained) // it may end, or break off: the answer is the same
+	}
+	if r.Route.Path == "/" && ro.pages.Missing(w, r.Request) {
+		return
 	}
 	if r.Route.Style == api.Page && problem.Client(err).Code == problem.CodeUnauthenticated && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		ro.pages.Login(w, http.StatusUnauthorized, page.Form{})

@@ -74,6 +74,19 @@ func (p *Pages) application(w http.ResponseWriter, r *api.Request) error {
 	return nil
 }
 
+// Missing answers under an address that has nothing, if a browser asks for a page to show: with the
+// application, which says so and shows the ways on. It reports whether it did. The answer says
+// nothing of what is served, so it needs no login.
+func (p *Pages) Missing(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || !strings.Contains(r.Header.Get("Accept"), "text/html") || strings.HasPrefix(r.URL.Path, "/api/") {
+		return false
+	}
+	pageHeaders(w, "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write(p.files["application"]) // the client may be gone
+	return true
+}
+
 // asset answers with a file that never changes under its name.
 func (p *Pages) asset(w http.ResponseWriter, r *api.Request) error {
 	name := r.PathValue("file")
