@@ -25,6 +25,8 @@ const screens = [
   { name: "confirm", path: "/", ready: "main li a", open: true, press: "Approve" },
   { name: "set", path: "/?set=refund", ready: "[aria-label='decide together']" },
   { name: "file", path: "/file", ready: "main label" },
+  { name: "missing", path: "/threads/nosuchthread", ready: "main h2" },
+  { name: "node", path: "/threads?program=invoice&node=approve", ready: "[role=row] a" },
   { name: "decided", path: "/?show=decided", ready: "main li a" },
   { name: "gate", path: "/?show=decided", ready: "main li a", open: true, page: true },
   { name: "threads", path: "/threads", ready: "[role=row] a" },

@@ -11,6 +11,33 @@ after(async () => {
   await server.stop();
 });
 
+test("a node says how many threads are in which status, and each number is that of its list", async () => {
+  const { page, close } = await open(browser, server, "/programs/invoice");
+  const places = page.getByRole("region", { name: "where its threads are" });
+  const rows = (n) =>
+    page.waitForFunction((n) => document.querySelectorAll("[role=row]:has([role=cell])").length === n, n);
+  // One thread is done, with a fork that was left where it is: its branch counts, and its status is another.
+  await places.getByRole("button", { name: "approve, 6 threads: 5 waiting, 1 interrupted" }).click();
+  await page.waitForURL((u) => u.search === "?program=invoice&node=approve");
+  await rows(6);
+  for (const [status, n] of [
+    ["Waiting", 5],
+    ["Interrupted", 1],
+  ]) {
+    await page
+      .getByRole("navigation", { name: "status" })
+      .getByRole("link", { name: `${status} ${n}` })
+      .click();
+    await rows(n);
+  }
+  assert.match(await page.locator("[role=row]:has([role=cell])").innerText(), /done\s+interrupted, fork-\d/);
+  await page.goto(`${server.url}/programs/invoice`);
+  await places.getByRole("link", { name: "1 failed at pay" }).click();
+  await page.waitForURL((u) => u.search === "?status=failed&program=invoice&node=pay");
+  await rows(1);
+  await close();
+});
+
 test("a run is started with the input of an earlier one, another amount, a name and a label", async () => {
   const { page, close } = await open(browser, server, "/programs");
   await page.getByRole("link", { name: "invoice", exact: true }).click();
@@ -47,17 +74,26 @@ test("a run is started with the input of an earlier one, another amount, a name 
 test("a count leads to its threads", async () => {
   const { page, close } = await open(browser, server, "/programs/research");
   const places = page.getByRole("region", { name: "where its threads are" });
-  await places.getByRole("link", { name: "focus" }).click();
+  await places.getByRole("link", { name: "focus", exact: true }).click();
   await page.waitForURL(/\/threads\?program=research&node=focus/);
   await page.getByRole("link", { name: "research-paper" }).waitFor();
   await page.waitForFunction(() => document.querySelectorAll("[role=row]:has([role=cell])").length === 1);
   await page.goBack();
-  await places.getByRole("button", { name: /^publish/ }).click(); // in the graph
+  await places.getByRole("button", { name: "publish, 2 threads: 2 interrupted" }).click(); // in the graph
   await page.waitForURL(/node=publish/);
   await page.getByRole("link", { name: "research-freight" }).waitFor();
   await page.goto(`${server.url}/programs/research`);
   await page.getByRole("region", { name: "versions" }).getByRole("link", { name: /open$/ }).click();
   await page.waitForURL(/version=/);
   await page.getByRole("link", { name: "research-freight" }).waitFor();
+  await close();
+});
+
+test("an input that is one text is called as the program calls it, and begins a run", async () => {
+  const { page, close } = await open(browser, server, "/programs/refund");
+  const form = page.getByRole("region", { name: "start" });
+  await form.getByRole("textbox", { name: /^Request/ }).fill("please refund order 8850");
+  await form.getByRole("button", { name: "Start" }).click();
+  await form.getByRole("status").getByRole("link").waitFor();
   await close();
 });

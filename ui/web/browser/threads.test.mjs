@@ -75,6 +75,26 @@ test("a view and the columns are kept", async () => {
   await close();
 });
 
+test("columns keep their widths whatever is listed, and the line of now has the most room", async () => {
+  const { page, close } = await open(browser, server, "/threads");
+  const widths = async (path) => {
+    await page.goto(server.url + path);
+    await page.waitForSelector(rows);
+    return page.$$eval("[role=columnheader]", (all) => all.map((h) => Math.round(h.getBoundingClientRect().width)));
+  };
+  const all = await widths("/threads");
+  for (const path of ["/threads?status=failed", "/threads?unknown=yes", "/threads?program=invoice&node=approve"]) {
+    assert.deepEqual(await widths(path), all, path);
+  }
+  const now = all[4];
+  assert.ok(now >= 480 && now === Math.max(...all), `now has ${now} of ${all}`);
+  await page.getByRole("link", { name: "Open a file" }).click();
+  await page.waitForURL(/\/file$/);
+  await page.getByRole("link", { name: "Threads", exact: true }).last().click();
+  await page.waitForURL(/\/threads$/);
+  await close();
+});
+
 test("several threads are cancelled: what would be done, a confirmation, and what failed", async () => {
   const { page, close } = await open(browser, server, "/threads?q=newsletter-");
   await page.waitForSelector(rows);

@@ -15,9 +15,10 @@ export const useProgram = (name: string) =>
   });
 
 /** useStanding counts where a program's threads are that have not ended. */
-export const useStanding = (name: string) =>
+export const useStanding = (name: string, enabled = true) =>
   useQuery({
     queryKey: ["standing", name],
+    enabled,
     refetchInterval: 5000, // logs are read for it
     queryFn: ({ signal }) => get(api.GET("/api/programs/{program}/standing", { signal, params: inProgram(name) })),
   });

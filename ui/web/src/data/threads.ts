@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api, get, type Schemas } from "../api/client";
-import { isCounted, paramsOf, type Filter } from "../threads/filter";
+import { isCounted, isOfNode, paramsOf, type Filter } from "../threads/filter";
+import { useStanding } from "./programs";
 import { begin, cursorOf, nextOf, put, renew, rowsOf, type Listing, type Page } from "../threads/order";
 
 export type Thread = Schemas["Thread"];
@@ -96,6 +97,17 @@ export function useThreadCounts({ status: _, ...filter }: Filter) {
         }),
       ).then((l) => l.counts ?? {}),
   });
+}
+
+/** useShownCounts counts what a list of threads may be narrowed to: by the server, or as the standing of a node has it. */
+export function useShownCounts(filter: Filter): { by?: Partial<Record<string, number>>; all?: number | undefined } {
+  const counts = useThreadCounts(filter);
+  const standing = useStanding(filter.program ?? "", isOfNode(filter));
+  if (isOfNode(filter)) {
+    const node = standing.data?.nodes.find((n) => n.node === filter.node);
+    return standing.data ? { by: node?.statuses ?? {}, all: node?.threads ?? 0 } : {};
+  }
+  return isCounted(filter) && counts.data ? { by: counts.data } : {};
 }
 
 /** useUnknown counts threads with effects of an unknown outcome, among the newest that are looked at. */

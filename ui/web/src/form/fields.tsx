@@ -43,7 +43,7 @@ const typeOf = (node: Node, schema: Node | undefined): string => {
 export function Field(props: FieldProps) {
   const { node, schema, change, name, label, was, need } = props;
   const named = useContext(Named);
-  const hint = named && name ? stringOf(member(schema, "description")) : undefined;
+  const hint = named && node.kind !== "object" ? stringOf(member(schema, "description")) : undefined;
   if (node.kind === "object") {
     return (
       <fieldset className={name ? css.group : css.top}>
@@ -75,7 +75,7 @@ export function Field(props: FieldProps) {
   if (node.kind === "array") return <ListField {...props} node={node} />;
   const changed = was !== undefined && !isAbsent(was) && compact(was) !== compact(node);
   return (
-    <label className={changed ? `${css.field} ${css.changed}` : css.field}>
+    <label className={[css.field, changed && css.changed, name === "" && css.alone].filter(Boolean).join(" ")}>
       <span className={css.label}>
         <Said>{label}</Said>
         {need && <span title="needed"> *</span>}

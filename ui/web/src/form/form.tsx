@@ -1,11 +1,20 @@
 import { Hidden } from "../parts/said";
-import { compact, texts, type Node } from "../text/json";
+import { compact, member, stringOf, texts, type Node } from "../text/json";
 import type { Edit } from "./edit";
 import { Field } from "./fields";
 import css from "./form.module.css";
 
 /** SchemaForm takes a value, with a field for each part of it or as JSON. */
-export function SchemaForm({ edit, schema }: { edit: Edit; schema: Node | undefined }) {
+export function SchemaForm({
+  edit,
+  schema,
+  label = "Value",
+}: {
+  edit: Edit;
+  schema: Node | undefined;
+  /** label calls a value that is no object, unless its schema has a title. */
+  label?: string;
+}) {
   const raw = edit.raw ?? (edit.drawn(schema) ? undefined : "");
   const wrong = edit.invalid();
   return (
@@ -21,7 +30,14 @@ export function SchemaForm({ edit, schema }: { edit: Edit; schema: Node | undefi
         />
       ) : (
         edit.value && (
-          <Field node={edit.value} schema={schema} was={edit.start} change={edit.set} name="" label="value" />
+          <Field
+            node={edit.value}
+            schema={schema}
+            was={edit.start}
+            change={edit.set}
+            name=""
+            label={stringOf(member(schema, "title")) ?? label}
+          />
         )
       )}
       <Hidden texts={texts(edit.value)} />

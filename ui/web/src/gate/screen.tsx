@@ -7,12 +7,13 @@ import { useMe } from "../data/me";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Chip } from "../parts/chip";
-import { Failure, Skeleton } from "../parts/notice";
+import { Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { At } from "../parts/time";
 import { Value } from "../parts/value";
 import { onRecord } from "../text/json";
 import { Bar } from "../shell/bar";
+import { Unread } from "../shell/missing";
 import { marked } from "../text/hidden";
 import { GateDetail } from "./detail";
 import { Life } from "./life";
@@ -35,9 +36,17 @@ export function GateScreen({ id }: { id: string }) {
       <Bar title={gate.data ? <Said>{gate.data.name}</Said> : "Gate"} end={<CopyLink />} />
       {gate.isPending && <Skeleton rows={10} height={48} />}
       {gate.error && !gate.data && (
-        <div className={css.failed}>
-          <Failure error={gate.error} />
-        </div>
+        <Unread
+          error={gate.error}
+          what="question"
+          name={name}
+          ways={[
+            { name: "Inbox", href: "/" },
+            { name: "Decided questions", href: "/?show=decided" },
+          ]}
+        >
+          Its thread was deleted, or the link is cut: an id of a question is gate- and 36 characters.
+        </Unread>
       )}
       <SentTo />
       {gate.data && (

@@ -14,7 +14,8 @@ import { Maximize2, Minus, Plus } from "lucide-react";
 import { useMemo } from "react";
 import { lookOf } from "../parts/chip";
 import { marked } from "../text/hidden";
-import { pathOf, place, type Outline, type Placed, type Way } from "./layout";
+import { many } from "../text/count";
+import { pathOf, place, type Counted, type Outline, type Placed, type Way } from "./layout";
 import css from "./graph.module.css";
 
 type Props = {
@@ -22,14 +23,15 @@ type Props = {
   graph: Outline;
   lit?: ReadonlyMap<string, string>;
   onNode?: (node: string) => void;
-  counts?: ReadonlyMap<string, number>;
+  counts?: ReadonlyMap<string, Counted>;
 };
 
-type NodeData = { placed: Placed; state?: string; count?: number; onNode?: (node: string) => void };
+type NodeData = { placed: Placed; state?: string; count?: Counted; onNode?: (node: string) => void };
 
 /** Canvas draws a graph with xyflow. It can be moved and made larger, and nothing in it can be changed. */
 export function Canvas({ name, graph, lit, onNode, counts }: Props) {
-  const placed = useMemo(() => place(graph), [graph]);
+  const counted = counts !== undefined;
+  const placed = useMemo(() => place(graph, counted), [graph, counted]);
   const nodes = useMemo(
     () =>
       placed.nodes.map((p) => {
@@ -53,9 +55,9 @@ export function Canvas({ name, graph, lit, onNode, counts }: Props) {
       source: w.from,
       target: w.to,
       type: "way",
-      data: { way: w, lit: lit !== undefined && was(w.from) && was(w.to) },
+      data: { way: w, lit: !counted && lit !== undefined && was(w.from) && was(w.to) },
     }));
-  }, [placed, lit]);
+  }, [placed, lit, counted]);
   return (
     <div className={css.canvas} role="group" aria-label={`graph of ${marked(name)}`}>
       <ReactFlow
@@ -87,7 +89,7 @@ function Zoom() {
   const flow = useReactFlow();
   const icon = { size: 14, strokeWidth: 1.5, "aria-hidden": true } as const;
   return (
-    <Panel position="bottom-right" className={css.zoom}>
+    <Panel position="top-right" className={css.zoom}>
       <button type="button" aria-label="smaller" onClick={() => void flow.zoomOut()}>
         <Minus {...icon} />
       </button>
@@ -112,50 +114,65 @@ const Ends = () => (
   </>
 );
 
+/** shownStates is how many states a node has room to count; the others are in its name for who cannot see it. */
+const shownStates = 3;
+
+/** Counts are how many threads are at a node, by state. */
+const Counts = ({ of }: { of: Counted }) => (
+  <span className={css.counts} aria-hidden>
+    {of.by.slice(0, shownStates).map(({ status, count }) => {
+      const { icon: Icon, tone } = lookOf(status);
+      return (
+        <span key={status} className={`${css.count} ${css[tone]}`}>
+          <Icon size={12} strokeWidth={2} />
+          {many(count)}
+        </span>
+      );
+    })}
+    {of.by.length > shownStates && "…"}
+  </span>
+);
+
 function Node({ data }: NodeProps) {
   const { placed, state, count, onNode } = data as NodeData;
   const { node } = placed;
   const look = state ? lookOf(state) : undefined;
-  const Icon = look?.icon;
+  const Icon = count ? undefined : look?.icon;
   const name = marked(node.name);
-  const className = [css.node, css[node.kind], look && css.lit, look && css[look.tone]].filter(Boolean).join(" ");
-  const kind = node.kind === "task" || node.kind === "remote" ? node.kind : "";
-  const said = [name, kind, state, count !== undefined && `${count} threads`].filter(Boolean);
+  const className = [css.node, css[node.kind], look && css.lit, look && css[look.tone], count && css.counted]
+    .filter(Boolean)
+    .join(" ");
+  const said = [name, node.kind === "task" || node.kind === "remote" ? node.kind : "", count ? saidOf(count) : state]
+    .filter(Boolean)
+    .join(", ");
   const inside = (
     <>
       {Icon && <Icon size={14} strokeWidth={1.75} aria-hidden />}
       <span className={css.name}>
         <bdi>{name}</bdi>
       </span>
-      {count ? (
-        <span className={css.count}>
-          {count.toLocaleString("en")}
-          <span className="visually-hidden"> threads, {state}</span>
-        </span>
-      ) : null}
+      {count && <Counts of={count} />}
     </>
   );
   return (
     <>
       <Ends />
       {onNode ? (
-        <button
-          type="button"
-          className={className}
-          title={said.join(", ")}
-          aria-label={count === undefined ? said.join(", ") : undefined}
-          onClick={() => onNode(node.id)}
-        >
+        <button type="button" className={className} title={said} aria-label={said} onClick={() => onNode(node.id)}>
           {inside}
         </button>
       ) : (
-        <div className={className} title={said.join(", ")}>
+        <div className={className} title={said}>
           {inside}
         </div>
       )}
     </>
   );
 }
+
+/** saidOf says counts in words. */
+const saidOf = ({ threads, by }: Counted) =>
+  `${many(threads)} thread${threads === 1 ? "" : "s"}: ${by.map((b) => `${many(b.count)} ${b.status}`).join(", ")}`;
 
 const Point = ({ data }: NodeProps) => {
   const { node } = (data as NodeData).placed;
@@ -170,11 +187,18 @@ const Point = ({ data }: NodeProps) => {
 };
 
 const Box = ({ data }: NodeProps) => {
-  const { placed, state } = data as NodeData;
+  const { placed, state, count, onNode } = data as NodeData;
   const look = state ? lookOf(state) : undefined;
+  const name = marked(placed.node.name);
   return (
     <div className={[css.box, look && css.lit, look && css[look.tone]].filter(Boolean).join(" ")}>
-      <bdi>{marked(placed.node.name)}</bdi>
+      {count && onNode ? (
+        <button type="button" aria-label={`${name}, ${saidOf(count)}`} onClick={() => onNode(placed.node.id)}>
+          <bdi>{name}</bdi> <Counts of={count} />
+        </button>
+      ) : (
+        <bdi>{name}</bdi>
+      )}
     </div>
   );
 };

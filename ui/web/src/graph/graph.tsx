@@ -1,7 +1,7 @@
 import { lazy, Suspense, useMemo } from "react";
 import { useProgram } from "../data/programs";
 import { Failure, Skeleton } from "../parts/notice";
-import type { Outline } from "./layout";
+import type { Counted, Outline } from "./layout";
 import css from "./graph.module.css";
 
 /** The library that draws is 80 KB, and few look at a graph first. */
@@ -12,8 +12,8 @@ type Props = {
   /** The state of nodes, by their paths. */
   lit?: ReadonlyMap<string, string>;
   onNode?: (node: string) => void;
-  /** How many threads are at a node. */
-  counts?: ReadonlyMap<string, number>;
+  /** How many threads are at nodes, and in which states. */
+  counts?: ReadonlyMap<string, Counted>;
 };
 
 /** nodesOf returns the paths of the nodes that a checkpoint names: one, or those that ran beside each other. */

@@ -6,6 +6,9 @@ export type OutlineNode = { id: string; name: string; kind: string };
 export type OutlineEdge = { from: string; to: string; kind?: string };
 export type Outline = { nodes: OutlineNode[]; edges: OutlineEdge[] };
 
+/** Counted is how many threads are at a node. One may be in two states there, so by may be more. */
+export type Counted = { threads: number; by: readonly { status: string; count: number }[] };
+
 export type Placed = { node: OutlineNode; x: number; y: number; width: number; height: number };
 export type Way = {
   id: string;
@@ -17,17 +20,25 @@ export type Way = {
 
 const widest = 220;
 
-/** sizeOf guesses the room that a node's name takes, beside an icon and a count; longer ones are cut. */
-function sizeOf(n: OutlineNode): { width: number; height: number } {
+/** Counts have room for three of two digits, whether there are any or not: nodes do not move when threads do. */
+const roomOfCounts = 96;
+
+/** sizeOf guesses the room that a node's name takes, beside an icon or its counts; longer ones are cut. */
+function sizeOf(n: OutlineNode, counted: boolean): { width: number; height: number } {
   if (n.kind === "start" || n.kind === "end" || n.kind === "anywhere") return { width: 20, height: 20 };
-  return { width: Math.min(widest, Math.max(96, 80 + Array.from(n.name).length * 7.2)), height: 36 };
+  const name = Array.from(n.name).length * 7.2;
+  const width = counted ? Math.max(120, 40 + name + roomOfCounts) : Math.max(96, 80 + name);
+  return { width: Math.min(counted ? widest + roomOfCounts : widest, width), height: 36 };
 }
 
 /** place returns where nodes and ways are. Of a subgraph the width and height are those of its box. */
-export function place(graph: Outline): { nodes: Placed[]; ways: Way[]; width: number; height: number } {
+export function place(
+  graph: Outline,
+  counted = false,
+): { nodes: Placed[]; ways: Way[]; width: number; height: number } {
   const g = new Graph({ compound: true, multigraph: true });
   g.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 30, marginx: 16, marginy: 16 });
-  for (const n of graph.nodes) g.setNode(n.id, n.kind === "subgraph" ? {} : sizeOf(n));
+  for (const n of graph.nodes) g.setNode(n.id, n.kind === "subgraph" ? {} : sizeOf(n, counted));
   for (const n of graph.nodes) {
     const inside = n.id.slice(0, Math.max(0, n.id.lastIndexOf("/")));
     if (inside) g.setParent(n.id, inside);

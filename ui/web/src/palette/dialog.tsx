@@ -17,8 +17,17 @@ type Item = { key: string; name: string; also?: string | undefined; state?: stri
 type Group = { name: string; items: Item[] };
 
 /** PaletteDialog says what a text names, and goes there. */
-export function PaletteDialog({ close, keys }: { close: () => void; keys: () => void }) {
-  const [text, setText] = useState("");
+export function PaletteDialog({
+  begin,
+  close,
+  keys,
+}: {
+  /** begin is the text that it opens with. */
+  begin: string;
+  close: () => void;
+  keys: () => void;
+}) {
+  const [text, setText] = useState(begin);
   const [at, setAt] = useState(0);
   const [, go] = useLocation();
   const list = useRef<HTMLDivElement>(null);
@@ -136,6 +145,7 @@ function says(groups: Group[], typed: string, found: ReturnType<typeof useFound>
 function everywhere(go: (to: string) => void, keys: () => void): Command[] {
   return [
     ...screens.flatMap(({ name, path }) => (name ? [{ name, run: () => go(path) }] : [])),
+    { name: "Threads: open an exported file", run: () => go("/file") },
     { name: "Inbox: all open", run: () => go("/?show=open") },
     { name: "Inbox: decided", run: () => go("/?show=decided") },
     { name: "Threads: waiting", run: () => go(addressOf({ status: "waiting" })) },

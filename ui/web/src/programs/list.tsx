@@ -6,7 +6,7 @@ import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { Bar } from "../shell/bar";
 import { addressOf, type Status } from "../threads/filter";
-import { many } from "../threads/narrow";
+import { many } from "../text/count";
 import { programPath } from "./address";
 import css from "./list.module.css";
 

@@ -11,10 +11,12 @@ import { Failure, Skeleton } from "../parts/notice";
 import { Pill } from "../parts/pill";
 import { Said } from "../parts/said";
 import { Bar } from "../shell/bar";
+import { Unread } from "../shell/missing";
 import { marked } from "../text/hidden";
 import { addressOf, statuses, type Status } from "../threads/filter";
-import { many } from "../threads/narrow";
+import { many } from "../text/count";
 import { programOf } from "./address";
+import { placesOf } from "./places";
 import { Start } from "./start";
 import css from "./screen.module.css";
 
@@ -30,21 +32,25 @@ export function ProgramScreen() {
   }, [name]);
   return (
     <>
-      <Bar
-        title={
-          <>
-            <Link href="/programs" className={css.up}>
-              Programs
-            </Link>{" "}
-            / <Said>{name}</Said>
-          </>
-        }
-      >
+      <Bar up={{ name: "Programs", href: "/programs" }} title={<Said>{name}</Said>}>
         {program.data && <span className={css.kind}>{program.data.kind}</span>}
       </Bar>
       <div className={css.scroll}>
         {program.isPending && <Skeleton rows={10} height={40} />}
-        {program.error && !program.data && <Failure error={program.error} safe="Threads of it stay on record." />}
+        {program.error && !program.data && (
+          <Unread
+            error={program.error}
+            safe="Threads of it stay on record."
+            what="program"
+            name={name}
+            ways={[
+              { name: "All programs", href: "/programs" },
+              { name: "Its threads", href: addressOf({ program: name }) },
+            ]}
+          >
+            No process here serves it. Threads that it began stay on record.
+          </Unread>
+        )}
         {program.data && <Shown key={name} program={program.data} />}
       </div>
     </>
@@ -55,15 +61,15 @@ function Shown({ program }: { program: Program }) {
   const me = useMe();
   return (
     <div className={css.page}>
+      <header className={css.header}>
+        {program.description && (
+          <p className={css.about}>
+            <Said>{program.description}</Said>
+          </p>
+        )}
+        <Counts name={program.name} />
+      </header>
       <div className={css.main}>
-        <header className={css.header}>
-          {program.description && (
-            <p className={css.about}>
-              <Said>{program.description}</Said>
-            </p>
-          )}
-          <Counts name={program.name} />
-        </header>
         <Places program={program} />
         <Questions program={program} />
       </div>
@@ -96,24 +102,23 @@ function Counts({ name }: { name: string }) {
   );
 }
 
-/** most says which state of a node is shown: the one that somebody may have to do something about. */
-const most: Status[] = ["failed", "waiting", "running", "interrupted", "ready"];
-
 /** Places says where threads are that have not ended, by node: in the graph, where there is one, and as a list. */
 function Places({ program }: { program: Program }) {
   const [, go] = useLocation();
   const standing = useStanding(program.name);
-  const nodes = standing.data?.nodes ?? none;
-  const { counts, lit } = useMemo(() => {
-    const sum = (n: (typeof nodes)[number]) => Object.values(n.statuses).reduce((a: number, b) => a + Number(b), 0);
-    return {
-      counts: new Map(nodes.map((n) => [n.node, sum(n)])),
-      lit: new Map(nodes.map((n) => [n.node, most.find((s) => n.statuses[s]) ?? "ready"])),
-    };
-  }, [nodes]);
+  const places = useMemo(() => placesOf(standing.data?.nodes ?? none), [standing.data]);
+  const { counts, lit } = useMemo(
+    () => ({
+      counts: new Map(places.map((p) => [p.node, p])),
+      lit: new Map(places.flatMap((p) => (p.colour ? [[p.node, p.colour] as const] : []))),
+    }),
+    [places],
+  );
   const open = useCallback((node: string) => go(addressOf({ program: program.name, node })), [go, program.name]);
+  const to = (node: string, status?: Status) =>
+    addressOf({ program: program.name, node, ...(status ? { status } : {}) });
   return (
-    <Card title="Where its threads are" label="where its threads are" also="those that have not ended">
+    <Card title="Where its threads are" label="where its threads are" also="branches that have not ended">
       {program.graph !== undefined && (
         <div className={css.graph}>
           <ProgramGraph program={program.name} counts={counts} lit={lit} onNode={open} />
@@ -121,17 +126,23 @@ function Places({ program }: { program: Program }) {
       )}
       {standing.isPending && <Skeleton rows={3} height={36} />}
       {standing.error && !standing.data && <Failure error={standing.error} />}
-      {standing.data && nodes.length === 0 && <p className={css.none}>All of its threads have ended.</p>}
+      {standing.data && places.length === 0 && <p className={css.none}>All of its threads have ended.</p>}
       <ul className={css.places}>
-        {nodes.map((n) => (
-          <li key={n.node}>
-            <Link href={addressOf({ program: program.name, node: n.node })} className={css.node}>
-              <Said>{n.node}</Said>
+        {places.map((p) => (
+          <li key={p.node}>
+            <Link href={to(p.node)} className={css.node}>
+              <Said>{p.node}</Said>
             </Link>
             <span className={css.states}>
-              {statuses.map((s) => n.statuses[s] && <Chip key={s} state={s} also={String(n.statuses[s])} />)}
+              {p.by.map(({ status, count }) => (
+                <Link key={status} href={to(p.node, status)} aria-label={`${count} ${status} at ${marked(p.node)}`}>
+                  <Chip state={status} also={many(count)} />
+                </Link>
+              ))}
             </span>
-            <span className={css.count}>{counts.get(n.node)}</span>
+            <span className={css.count}>
+              {many(p.threads)} thread{p.threads === 1 ? "" : "s"}
+            </span>
           </li>
         ))}
       </ul>

@@ -102,7 +102,7 @@ export function Start({ program, may }: { program: Program; may: boolean }) {
         }}
       >
         <Named value={true}>
-          <SchemaForm edit={edit} schema={schema} />
+          <SchemaForm edit={edit} schema={schema} label="Input" />
         </Named>
         <details className={css.more}>
           <summary>Name, time and labels</summary>
@@ -140,7 +140,7 @@ export function Start({ program, may }: { program: Program; may: boolean }) {
         )}
         {state.run && <Begun run={state.run} />}
         <p className={css.line}>
-          <Button type="submit" icon={<Play {...icon} size={16} />} disabled={state.busy || wrong !== ""}>
+          <Button type="submit" tone="strong" icon={<Play {...icon} size={16} />} disabled={state.busy || wrong !== ""}>
             {state.busy ? "Recording the start" : "Start"}
           </Button>
         </p>

@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import type { Schemas } from "../api/client";
 import { leave } from "../data/query";
 import { Said } from "../parts/said";
+import { openPalette } from "./open";
 import css from "./account.module.css";
 
 const powers: Record<Schemas["MeBody"]["role"], string> = {
@@ -27,6 +28,9 @@ export const Account = ({ me, keys }: { me: Schemas["MeBody"]; keys: () => void 
     <Link href="/settings" className={css.link} onClick={close}>
       Settings
     </Link>
+    <button type="button" className={css.link} onClick={() => openPalette()} popoverTarget="account">
+      Go to
+    </button>
     <button type="button" className={css.link} onClick={keys} popoverTarget="account">
       Keys
     </button>

@@ -1,22 +1,48 @@
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import { useVersion } from "../data/me";
 import { live } from "../data/query";
 import { exact } from "../parts/time";
 import { Key } from "../parts/key";
+import { openPalette } from "./open";
 import css from "./bar.module.css";
 
+type BarProps = {
+  title: ReactNode;
+  /** up is the list that what is shown stands in. */
+  up?: { name: string; href: string };
+  children?: ReactNode;
+  end?: ReactNode;
+};
+
 /** Bar is the top of a screen: its name, its places, and whether it is live. */
-export const Bar = ({ title, children, end }: { title: ReactNode; children?: ReactNode; end?: ReactNode }) => (
+export const Bar = ({ up, title, children, end }: BarProps) => (
   <header className={css.bar}>
-    <h1>{title}</h1>
+    <h1>
+      {up && (
+        <>
+          <Link href={up.href} className={css.up}>
+            {up.name}
+          </Link>{" "}
+          /{" "}
+        </>
+      )}
+      {title}
+    </h1>
     {children}
     <span className={css.space} />
     <Demo />
     {end}
     <LiveState />
-    <span className={css.palette}>
+    <button
+      type="button"
+      className={css.palette}
+      aria-label="go to"
+      title="go to a thread, a program, an id or a command"
+      onClick={() => openPalette()}
+    >
       <Key>Ctrl K</Key>
-    </span>
+    </button>
   </header>
 );
 

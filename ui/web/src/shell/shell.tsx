@@ -1,5 +1,5 @@
 import { BookOpen, CircleUser } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import type { Schemas } from "../api/client";
 import { useGates } from "../data/gates";
@@ -10,6 +10,7 @@ import { screens } from "../screens";
 import { Account } from "./account";
 import { useControlK, useKeys } from "./keys";
 import { Logo } from "./logo";
+import { onPalette } from "./open";
 import css from "./shell.module.css";
 
 type Me = Schemas["MeBody"];
@@ -22,9 +23,10 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
   const [location] = useLocation();
   const [help, setHelp] = useState(false);
   const waiting = useWaiting();
-  const [palette, setPalette] = useState(false);
+  const [palette, setPalette] = useState<string>();
   useKeys({ "?": () => setHelp(true) });
-  useControlK(() => setPalette((is) => !is));
+  useControlK(() => setPalette((is) => (is === undefined ? "" : undefined)));
+  useEffect(() => onPalette(setPalette), []);
   return (
     <div className={css.app}>
       <nav className={css.nav} aria-label="screens">
@@ -65,7 +67,9 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
         {children}
       </main>
       <Account me={me} keys={() => setHelp(true)} />
-      {palette && <Palette close={() => setPalette(false)} keys={() => setHelp(true)} />}
+      {palette !== undefined && (
+        <Palette begin={palette} close={() => setPalette(undefined)} keys={() => setHelp(true)} />
+      )}
       {help && <HelpDialog open close={() => setHelp(false)} />}
     </div>
   );

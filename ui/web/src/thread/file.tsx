@@ -64,7 +64,7 @@ export function FileScreen() {
   };
   return (
     <>
-      <Bar title="Exported thread" />
+      <Bar up={{ name: "Threads", href: "/threads" }} title="exported to a file" />
       <div className={css.open} onDragOver={(e) => e.preventDefault()} onDrop={drop}>
         <label className={css.drop}>
           <FileUp size={24} strokeWidth={1.5} aria-hidden />
@@ -110,7 +110,11 @@ function Looked({ seen, close }: { seen: Seen; close: () => void }) {
   const toggle = (item: Item) => setOpened((before) => new Set([...before, item.id]));
   return (
     <>
-      <Bar title={<Said>{file.thread}</Said>} end={<Button onClick={close}>Close the file</Button>}>
+      <Bar
+        up={{ name: "Threads", href: "/threads" }}
+        title={<Said>{file.thread}</Said>}
+        end={<Button onClick={close}>Close the file</Button>}
+      >
         <Chip state={file.status || "saved"} />
       </Bar>
       <p className={css.note} role="note">

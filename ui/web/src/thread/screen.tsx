@@ -11,6 +11,7 @@ import { Said } from "../parts/said";
 import { useNow } from "../parts/time";
 import { useWide } from "../parts/wide";
 import { Bar } from "../shell/bar";
+import { Unread } from "../shell/missing";
 import { useKeys } from "../shell/keys";
 import { marked } from "../text/hidden";
 import type { Done } from "./actions";
@@ -42,9 +43,9 @@ export function ThreadScreen() {
     <>
       <Bar title={<Said>{name}</Said>} />
       {thread.error ? (
-        <div className={css.failure}>
-          <Failure error={thread.error} />
-        </div>
+        <Unread error={thread.error} what="thread" name={name} ways={[{ name: "All threads", href: "/threads" }]}>
+          It was deleted, or never began, or its name is another.
+        </Unread>
       ) : (
         <Skeleton rows={14} height={32} />
       )}

@@ -3,7 +3,9 @@ import type { Thread } from "../data/threads";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
 import { Ago, exact, left, useNow } from "../parts/time";
-import { standing } from "./filter";
+import { marked } from "../text/hidden";
+import { standing, type Filter } from "./filter";
+import { othersOf } from "./branches";
 
 export type Column = {
   key: string;
@@ -11,7 +13,7 @@ export type Column = {
   /** width is a track of a CSS grid. */
   width: string;
   end?: boolean;
-  cell: (t: Thread) => ReactNode;
+  cell: (t: Thread, filter: Filter) => ReactNode;
 };
 
 const Labels = ({ of }: { of: Record<string, string> | undefined }) => (
@@ -31,22 +33,38 @@ function Due({ at }: { at: string | undefined }) {
   ) : null;
 }
 
-/** Status says the state of a thread, and of its effects where the outcome of one is not known. */
-export const Status = ({ of: t }: { of: Thread }) => (
-  <>
-    {standing(t) && <Chip state={standing(t)} />}
-    {!!t.unknownEffects && (
-      <Chip state="unknown" also={`${t.unknownEffects} effect${t.unknownEffects > 1 ? "s" : ""}`} />
-    )}
-  </>
-);
+/** Status says the state of a thread. */
+export const Status = ({ of: t }: { of: Thread }) => (standing(t) ? <Chip state={standing(t)} /> : null);
 
-/** columns are those that people choose from. The name is always there. */
+/**
+ * Now says what goes on in a thread, in a line. Before it stands what needs somebody though the status does not
+ * say it: effects with an unknown outcome, and, where the list is of branches, branches that stand otherwise.
+ */
+export const Now = ({ of: t, filter }: { of: Thread; filter: Filter }) => {
+  const others = filter.node || filter.version ? othersOf(t.status, t.branches, filter.status) : [];
+  return (
+    <>
+      {!!t.unknownEffects && <Chip state="unknown" also={plural(t.unknownEffects, "effect")} />}
+      {others.map((o) => (
+        <Chip
+          key={o.status}
+          state={o.status}
+          also={o.branches.length === 1 ? marked(o.branches[0] ?? "") : plural(o.branches.length, "branch", "branches")}
+        />
+      ))}
+      <Said>{t.now}</Said>
+    </>
+  );
+};
+
+const plural = (n: number, one: string, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+
+/** columns are those that people choose from. The name is always there. Widths do not depend on what is shown. */
 export const columns: Column[] = [
-  { key: "program", name: "Program", width: "minmax(84px, 132px)", cell: (t) => <Said>{t.graph}</Said> },
-  { key: "status", name: "Status", width: "minmax(112px, 236px)", cell: (t) => <Status of={t} /> },
-  { key: "now", name: "Now", width: "minmax(120px, 3fr)", cell: (t) => <Said>{t.now}</Said> },
-  { key: "labels", name: "Labels", width: "minmax(100px, 1.4fr)", cell: (t) => <Labels of={t.labels} /> },
+  { key: "program", name: "Program", width: "minmax(72px, 128px)", cell: (t) => <Said>{t.graph}</Said> },
+  { key: "status", name: "Status", width: "96px", cell: (t) => <Status of={t} /> },
+  { key: "now", name: "Now", width: "minmax(200px, 3fr)", cell: (t, filter) => <Now of={t} filter={filter} /> },
+  { key: "labels", name: "Labels", width: "minmax(100px, 1fr)", cell: (t) => <Labels of={t.labels} /> },
   {
     key: "coordination",
     name: "Coordination",
@@ -56,8 +74,8 @@ export const columns: Column[] = [
   { key: "checkpoints", name: "Checkpoints", width: "92px", end: true, cell: (t) => t.checkpoints },
   { key: "branches", name: "Branches", width: "72px", end: true, cell: (t) => t.branches?.length ?? 0 },
   { key: "due", name: "Deadline", width: "92px", end: true, cell: (t) => <Due at={t.dueAt} /> },
-  { key: "started", name: "Started", width: "96px", end: true, cell: (t) => <Ago at={t.createdAt} /> },
-  { key: "activity", name: "Activity", width: "96px", end: true, cell: (t) => <Ago at={t.updatedAt} /> },
+  { key: "started", name: "Started", width: "88px", end: true, cell: (t) => <Ago at={t.createdAt} /> },
+  { key: "activity", name: "Activity", width: "88px", end: true, cell: (t) => <Ago at={t.updatedAt} /> },
 ];
 
-export const usual = ["program", "status", "now", "branches", "activity"];
+export const usual = ["program", "status", "now", "activity"];

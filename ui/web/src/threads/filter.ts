@@ -51,6 +51,9 @@ export const isCounted = (filter: Omit<Filter, "status">) => !filter.unknown && 
 export const standing = (t: { status: string; releases?: number; branches?: unknown[] }): string =>
   t.status || (t.branches?.length ? "saved" : t.releases ? "archived" : "");
 
+/** isOfNode says whether a filter finds what the standing of a program counts for a node: its status aside, that alone. */
+export const isOfNode = (f: Filter) => !!f.program && !!f.node && !f.q && !f.label && !f.version && !f.unknown;
+
 /** paramsOf returns a filter as the API takes it. */
 export const paramsOf = ({ q, status, unknown, program, label, node, version }: Filter) => ({
   ...(q ? { q } : {}),

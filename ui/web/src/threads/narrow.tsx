@@ -3,6 +3,7 @@ import {
   CircleHelp,
   Clock,
   Columns3,
+  FileUp,
   Filter as FilterIcon,
   Bookmark,
   Pause,
@@ -15,14 +16,15 @@ import {
 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { usePrograms, useSaved, useThreadCounts, useUnknown } from "../data/threads";
+import { usePrograms, useSaved, useShownCounts, useUnknown } from "../data/threads";
 import { Button } from "../parts/button";
 import { Menu } from "../parts/menu";
 import { Pill } from "../parts/pill";
 import { Said } from "../parts/said";
 import { useKeys } from "../shell/keys";
-import { columns, usual } from "./columns";
-import { addressOf, filterOf, isCounted, isNarrow, statuses, typed, type Filter, type Status } from "./filter";
+import { many } from "../text/count";
+import { columns, usual as usualColumns } from "./columns";
+import { addressOf, filterOf, isNarrow, statuses, typed, type Filter, type Status } from "./filter";
 import { useColumns, useViews } from "./kept";
 import css from "./narrow.module.css";
 
@@ -39,11 +41,6 @@ const icons: Record<Status, React.ReactNode> = {
 };
 
 const always: Status[] = ["waiting", "running", "failed", "done"];
-const most = 1000;
-
-/** many says a count. The server counts 1,000 of a status at most. */
-export const many = (n: number) => (n >= most ? `${most.toLocaleString("en")}+` : n.toLocaleString("en"));
-
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** SearchField narrows to names, ids and labels that begin so, a moment after the last key. */
@@ -96,15 +93,20 @@ export function SearchField({ filter }: { filter: Filter }) {
 
 /** Pills narrow by status, with how many there are of each. */
 export function Pills({ filter }: { filter: Filter }) {
-  const counts = useThreadCounts(filter);
+  const counts = useShownCounts(filter);
   const unknown = useUnknown();
   const saved = useSaved();
   const { status, unknown: _, ...rest } = filter;
-  const of = (s: Status) => (isCounted(filter) ? counts.data?.[s] : undefined);
-  const drawn = statuses.filter((s) => always.includes(s) || s === status || (of(s) ?? 0) > 0);
+  const of = (s: Status) => (counts.by ? (counts.by[s] ?? 0) : undefined);
+  const usual = filter.node || filter.version ? always.filter((s) => s !== "done") : always; // these have not ended
+  const drawn = statuses.filter((s) => usual.includes(s) || s === status || (of(s) ?? 0) > 0);
   return (
     <nav className={css.pills} aria-label="status">
-      <Pill href={addressOf(rest)} on={!status && !filter.unknown}>
+      <Pill
+        href={addressOf(rest)}
+        on={!status && !filter.unknown}
+        count={counts.all === undefined ? undefined : many(counts.all)}
+      >
         All
       </Pill>
       {drawn.map((s) => {
@@ -121,12 +123,12 @@ export function Pills({ filter }: { filter: Filter }) {
           </Pill>
         );
       })}
-      {(status === "saved" || (saved.data?.count ?? 0) > 0) && (
+      {(status === "saved" || (!filter.node && (saved.data?.count ?? 0) > 0)) && (
         <Pill
           href={addressOf({ ...rest, status: "saved" })}
           on={status === "saved"}
           icon={<Save {...icon} />}
-          count={saved.data && `${saved.data.count}${saved.data.more ? "+" : ""}`}
+          count={!saved.data || isNarrow(rest) ? undefined : `${saved.data.count}${saved.data.more ? "+" : ""}`}
         >
           Saved
         </Pill>
@@ -136,7 +138,7 @@ export function Pills({ filter }: { filter: Filter }) {
           href={addressOf({ ...rest, unknown: true })}
           on={!!filter.unknown}
           icon={<CircleHelp {...icon} />}
-          count={unknown.data && `${unknown.data.count}${unknown.data.more ? "+" : ""}`}
+          count={!unknown.data || isNarrow(rest) ? undefined : `${unknown.data.count}${unknown.data.more ? "+" : ""}`}
         >
           Unknown effect
         </Pill>
@@ -189,6 +191,15 @@ export function Tools({ filter, wide }: { filter: Filter; wide: boolean }) {
           {() => <ColumnsMenu />}
         </Menu>
       )}
+      <Link
+        href="/file"
+        className={css.file}
+        aria-label="Open a file"
+        title="Look at a thread that was exported to a file"
+      >
+        <FileUp {...icon} />
+        {wide && "Open a file"}
+      </Link>
     </div>
   );
 }
@@ -286,7 +297,7 @@ function ViewsMenu({ filter, close }: { filter: Filter; close: () => void }) {
 }
 
 function ColumnsMenu() {
-  const [chosen, setChosen] = useColumns(usual);
+  const [chosen, setChosen] = useColumns(usualColumns);
   const flip = (key: string) => setChosen(chosen.includes(key) ? chosen.filter((k) => k !== key) : [...chosen, key]);
   return (
     <fieldset className={css.columns}>

@@ -9,11 +9,12 @@ import { useWide } from "../parts/wide";
 import { Bar } from "../shell/bar";
 import { useCommands } from "../shell/commands";
 import { useKeys } from "../shell/keys";
+import { many } from "../text/count";
 import { threadPath } from "../thread/address";
 import { columns, usual } from "./columns";
 import { addressOf, filterOf, isCounted, isNarrow, type Filter } from "./filter";
 import { useColumns } from "./kept";
-import { many, Pills, SearchField, Tokens, Tools } from "./narrow";
+import { Pills, SearchField, Tokens, Tools } from "./narrow";
 import { Selection } from "./selection";
 import { Table } from "./table";
 import css from "./screen.module.css";
@@ -109,6 +110,7 @@ function List({ filter, wide, setWhole }: ListProps) {
         <Table
           rows={rows}
           columns={shown}
+          filter={filter}
           wide={wide}
           at={at}
           select={mayPick ? select : undefined}

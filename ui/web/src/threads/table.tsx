@@ -7,12 +7,14 @@ import { Said } from "../parts/said";
 import { Ago } from "../parts/time";
 import { marked } from "../text/hidden";
 import { threadPath } from "../thread/address";
-import { Status, type Column } from "./columns";
+import { Now, Status, type Column } from "./columns";
+import type { Filter } from "./filter";
 import css from "./table.module.css";
 
 type Props = {
   rows: Thread[];
   columns: Column[];
+  filter: Filter;
   wide: boolean;
   /** at is the row that keys act on, by its name. */
   at: string | undefined;
@@ -25,7 +27,7 @@ type Props = {
 };
 
 /** Table shows rows of threads, and draws only those that are on the screen. */
-export function Table({ rows, columns, wide, at, select, selected, all, selectAll, near, see }: Props) {
+export function Table({ rows, columns, filter, wide, at, select, selected, all, selectAll, near, see }: Props) {
   const scroll = useRef<HTMLDivElement>(null);
   const height = wide ? 36 : 60;
   const virtual = useVirtualizer({
@@ -48,7 +50,7 @@ export function Table({ rows, columns, wide, at, select, selected, all, selectAl
     if (index >= 0) virtual.scrollToIndex(index);
     // Only when another row is chosen: rows that move do not scroll.
   }, [at]);
-  const tracks = ["minmax(120px, 1fr)", ...columns.map((c) => c.width)];
+  const tracks = ["minmax(120px, 208px)", ...columns.map((c) => c.width)];
   const grid = { "--tracks": (select ? ["32px", ...tracks] : tracks).join(" ") } as CSSProperties;
   const line = select ? `${css.line} ${css.picks}` : css.line;
   return (
@@ -94,26 +96,26 @@ export function Table({ rows, columns, wide, at, select, selected, all, selectAl
                   </span>
                 )}
                 <span role="cell" className={css.name}>
-                  <Link href={threadPath(t.thread)} title={named(t.thread) === t.thread ? undefined : marked(t.thread)}>
+                  <Link href={threadPath(t.thread)} title={titleOf(t)}>
                     <Said>{named(t.thread)}</Said>
                   </Link>
                 </span>
                 {wide ? (
                   columns.map((c) => (
                     <span key={c.key} role="cell" className={c.end ? css.end : css.cell}>
-                      {c.cell(t)}
+                      {c.cell(t, filter)}
                     </span>
                   ))
                 ) : (
                   <>
+                    <span role="cell" className={css.when}>
+                      <Ago at={t.updatedAt} />
+                    </span>
                     <span role="cell" className={css.state}>
                       <Status of={t} />
                     </span>
                     <span role="cell" className={css.now}>
-                      <Said>{t.now || t.graph}</Said>
-                    </span>
-                    <span role="cell" className={css.when}>
-                      <Ago at={t.updatedAt} />
+                      <Now of={t} filter={filter} />
                     </span>
                   </>
                 )}
@@ -125,3 +127,8 @@ export function Table({ rows, columns, wide, at, select, selected, all, selectAl
     </div>
   );
 }
+
+/** titleOf is what a row says on hover: the name, where it is shortened, and the whole line of now. */
+const titleOf = (t: Thread) =>
+  [named(t.thread) === t.thread ? "" : marked(t.thread), t.now ? marked(t.now) : ""].filter(Boolean).join("\n") ||
+  undefined;
