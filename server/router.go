@@ -143,7 +143,7 @@ func (ro *router) admit(w http.ResponseWriter, r *api.Request) (err error) {
 	if r.Route.Method == "" || r.Route.Style == api.Page {
 		return nil // 405 comes before 400, and a page reports itself what it does not find
 	}
-	return r.CheckPath()
+	return auth.CheckPath(r)
 }
 
 // bodyLimit returns how many bytes of a body a route reads.

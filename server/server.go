@@ -145,7 +145,7 @@ func New(o Options) (*Server, error) {
 	s.timeout = &limit.AnswerTimeout{Wait: limits.Wait, Life: s.life}
 	logins, unsaved := session.OpenLogins(o.Now, limits.Session, filepath.Join(o.Tokens.Dir(), session.LoginsFile))
 	s.auth = auth.New(o.Tokens, logins, s.life, o.Logger)
-	s.auth.NoteLogins(unsaved)
+	s.auth.Keep(o.Ledger, o.Now, unsaved)
 	if o.SignIn != nil {
 		s.auth.SignedIn, s.auth.Provider = o.SignIn.Key(), o.SignIn.Name()
 	}
@@ -242,6 +242,6 @@ func (s *Server) Chunk(c task.Chunk) { s.events.Chunk(c) }
 // streams.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.life.Close(ctx)
-	s.auth.SaveUsed()
+	s.auth.Close(ctx)
 	return err
 }

@@ -104,7 +104,7 @@ func (ts *threads) page(r *api.Request, q posthouse.ThreadQuery) ([]*posthouse.T
 	limit := r.Number("limit", defaultLimit)
 	f := overview.Filter{Unknown: r.Query["unknown"] == "true", Saved: r.Query["status"] == overview.Saved, Node: r.Query["node"], Version: r.Query["version"]}
 	if f == (overview.Filter{}) {
-		q.Limit = limit + 2
+		q.Limit = limit + 3
 		return api.Collect(overview.OfPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string { return overview.Cursor(&q, t) })
 	}
 	if r.Query["counts"] == "true" {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -63,7 +64,8 @@ type List struct {
 	loaded os.FileInfo // of the file as it was read; nil: there was no file
 	tokens []Token
 
-	usage usage // has its own lock
+	reads atomic.Uint64 // how often the file was read
+	usage usage         // has its own lock
 }
 
 // Options configure [Open].
@@ -86,6 +88,9 @@ func Open(dir string, o *Options) (*List, error) {
 
 // Dir returns the directory of the tokens.
 func (t *List) Dir() string { return t.dir }
+
+// Reads returns how often the file was read, which it is after each change.
+func (t *List) Reads() uint64 { return t.reads.Load() }
 
 // CreateOptions refine [List.Create]. Nil is the zero value.
 type CreateOptions struct {
@@ -311,6 +316,7 @@ func (t *List) refresh() error {
 		return err
 	}
 	t.loaded, t.tokens = info, ts
+	t.reads.Add(1)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -16,13 +17,15 @@ import (
 type Access struct {
 	tokens *tokens.List
 	auth   *auth.Authenticator
+	record *authlog.Log
 	log    *slog.Logger
 	now    func() time.Time
 }
 
-// New returns the tokens of a server. Log has a line for each that is made or revoked.
+// New returns the tokens of a server. The Authenticator's record has each that is made or revoked, and log
+// a line.
 func New(list *tokens.List, a *auth.Authenticator, log *slog.Logger, now func() time.Time) *Access {
-	return &Access{list, a, log, now}
+	return &Access{list, a, a.Record, log, now}
 }
 
 // A Token is what is known of an access token. Its secret is nowhere.
@@ -112,7 +115,7 @@ func (a *Access) create(w http.ResponseWriter, r *api.Request, b *createBody) er
 			return posthouse.Invalid("expiresAt", "is the zero time; leave it out for a token that never ends")
 		}
 	}
-	secret, err := a.tokens.Create(b.Name, b.Role, o)
+	secret, err := a.record.Create(r.Context(), r.Actor.Name, authlog.Address(r.Request), b.Name, b.Role, o)
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func (a *Access) create(w http.ResponseWriter, r *api.Request, b *createBody) er
 
 func (a *Access) revoke(w http.ResponseWriter, r *api.Request) error {
 	name := r.Name("owner")
-	err := a.tokens.Revoke(name, nil)
+	err := a.record.Revoke(r.Context(), r.Actor.Name, authlog.Address(r.Request), name)
 	if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Code == posthouse.CodeConflict {
 		e.Hint = "make another operator's token first"
 	}

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"maps"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -90,6 +92,9 @@ func (r *Request) CheckPath() error {
 
 // Name returns a name that is a segment of the path, or a parameter.
 func (r *Request) Name(variable string) string { return r.names[variable] }
+
+// Names returns all names and ids that are segments of the path.
+func (r *Request) Names() []string { return slices.Collect(maps.Values(r.names)) }
 
 // ID returns an id that is a segment of the path.
 func (r *Request) ID(variable string) posthouse.ID { return posthouse.ID(r.names[variable]) }

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -42,13 +43,14 @@ func (a *Audit) Routes() []*api.Route {
 	filters := []api.Param{
 		{Name: "thread", Kind: api.NameParam, Help: "of this thread"}, {Name: "prefix", Kind: api.TextParam, Help: "of threads with a name that starts so"},
 		{Name: "by", Kind: api.TextParam, Help: "by this person or token"},
-		{Name: "kind", Kind: api.EnumParam, Values: kindNames(), Help: "of this kind: effect is a step that wrote, acted on the world, or ran under an approval; change a checkpoint that a person made"},
+		{Name: "kind", Kind: api.EnumParam, Values: kindNames(), Help: "of this kind: effect is a step that wrote, acted on the world, or ran under an approval; change a checkpoint that a person made; refusal a credential that was not accepted, token one that was made or revoked"},
 		{Name: "since", Kind: api.TimeParam, Help: "at this time or later"}, {Name: "until", Kind: api.TimeParam, Help: "before this time"},
 	}
 	return []*api.Route{
 		{
 			Method: http.MethodGet, Path: "/api/audit", Role: tokens.Operator, Summary: "Read the audit trail", Handle: a.list,
 			Notes: "What was asked, decided, delegated, signalled, changed by hand, done to the world, released and removed, and by whom. By the names of threads, each in the order of its log. " +
+				"The thread $access comes first: who logged in and out, credentials that were refused, and tokens made and revoked, with how and from where in the value of the signal. " +
 				"Each entry was checked against its hash and the one before it. A page takes a bounded time, so it may be short, or empty, and have a next: only one without next is the last.",
 			Query: append(slices.Clone(filters), api.Param{Name: "limit", Kind: api.IntParam, Max: maxLimit, Def: "100", Help: "how many"},
 				api.Param{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"}, api.FieldsParam()),
@@ -70,7 +72,7 @@ type Act struct {
 	Thread string           `json:"thread" doc:"whose log has it"`
 	Seq    uint64           `json:"seq" doc:"the number of its entry in that log"`
 	At     time.Time        `json:"at" doc:"when it went on record"`
-	Kind   string           `json:"kind" doc:"question, decision, vote, delegation, signal, change, effect, release or removal"`
+	Kind   string           `json:"kind" doc:"question, decision, vote, delegation, signal, change, effect, release, removal, login, logout, refusal or token"`
 	By     string           `json:"by,omitempty" doc:"who did it, or asked for it"`
 	Actor  string           `json:"actor,omitempty" doc:"who sent it in their name"`
 	Hash   posthouse.Hash   `json:"hash" doc:"of the entry, which all later entries of the thread build on"`
@@ -89,9 +91,20 @@ var kinds = [...]struct {
 	{posthouse.RecordSignal, "signal"}, {posthouse.RecordCheckpoint, "change"}, {posthouse.RecordStep, "effect"}, {posthouse.RecordRelease, "release"}, {posthouse.RecordRemoval, "removal"},
 }
 
+// accesses are the kinds of acts in the thread of logins and tokens, by the names of its signals.
+var accesses = [...]struct {
+	signal authlog.Kind
+	name   string
+}{{authlog.Login, "login"}, {authlog.Logout, "logout"}, {authlog.Refused, "refusal"}, {authlog.TokenMade, "token"}, {authlog.TokenRevoked, "token"}}
+
 func kindNames() (names []string) {
 	for _, k := range kinds {
 		names = append(names, k.name)
+	}
+	for _, k := range accesses {
+		if !slices.Contains(names, k.name) {
+			names = append(names, k.name)
+		}
 	}
 	return names
 }
@@ -118,6 +131,11 @@ func actOf(e *posthouse.Event) *Act {
 		act.By, act.Actor = e.Assignment.By, e.Assignment.Actor
 	case e.Signal != nil:
 		act.By = e.Signal.By
+		for _, k := range accesses {
+			if e.Thread == authlog.Thread && string(k.signal) == e.Signal.Name {
+				act.Kind = k.name
+			}
+		}
 	case e.Checkpoint != nil:
 		act.By = e.Checkpoint.By
 		if act.By == "" {

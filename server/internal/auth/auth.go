@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/seldom"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/problem"
@@ -24,6 +25,9 @@ type Authenticator struct {
 	// Provider is the name of what people log in by without a token, and SignedIn its key: "" is
 	// no provider.
 	Provider, SignedIn string
+
+	// Record has logins and refused credentials on record; nil: nothing has.
+	Record *authlog.Log
 
 	tokens *tokens.List
 	logins *session.Logins
@@ -44,6 +48,7 @@ func (a *Authenticator) Authenticate(w http.ResponseWriter, r *api.Request) (tok
 	if r.Route.Role == "" {
 		return tokens.Token{}, nil
 	}
+	a.Record.Look()
 	tok, ok, err := a.identify(r)
 	secret, credential := Bearer(r.Request)
 	switch {
@@ -53,7 +58,7 @@ func (a *Authenticator) Authenticate(w http.ResponseWriter, r *api.Request) (tok
 		return tokens.Token{}, nil
 	case !ok:
 		if credential {
-			a.noteRefused(r.Request, tok, secret)
+			a.noteRefused(r.Request, authlog.ByHeader, tok, secret)
 		}
 		return tokens.Token{}, a.Unauthenticated(tok)
 	}
@@ -62,15 +67,15 @@ func (a *Authenticator) Authenticate(w http.ResponseWriter, r *api.Request) (tok
 	return tok, RequireRole(tok, r.Route.Role)
 }
 
-// AuthenticateSecret returns the token of a secret that came in a message or a form. If it is
-// not accepted, ok is false and the token is the one that expired, or zero.
-func (a *Authenticator) AuthenticateSecret(w http.ResponseWriter, r *http.Request, secret string) (tok tokens.Token, ok bool, err error) {
+// AuthenticateSecret returns the token of a secret that came in a message or a form, by a method of
+// package authlog. If it is not accepted, ok is false and the token is the one that expired, or zero.
+func (a *Authenticator) AuthenticateSecret(w http.ResponseWriter, r *http.Request, method, secret string) (tok tokens.Token, ok bool, err error) {
 	tok, ok, err = a.tokens.Authenticate(secret)
 	switch {
 	case err != nil:
 		return tokens.Token{}, false, a.Unavailable(err)
 	case !ok:
-		a.noteRefused(r, tok, secret)
+		a.noteRefused(r, method, tok, secret)
 		return tok, false, nil
 	}
 	a.noteUse(tok)
@@ -146,13 +151,13 @@ func (a *Authenticator) Expired(x tokens.Token) bool { return a.tokens.Expired(x
 // NoToken is what a client is told that sends something in the place of a token. The log says
 // so.
 func (a *Authenticator) NoToken(r *http.Request) error {
-	a.noteRefused(r, tokens.Token{}, "")
+	a.noteRefused(r, authlog.ByMessage, tokens.Token{}, "")
 	return a.Unauthenticated(tokens.Token{})
 }
 
-// noteRefused logs that a credential was not accepted. x is the token that expired, or
+// noteRefused logs and records that a credential was not accepted. x is the token that expired, or
 // zero. A request without a credential is no attempt.
-func (a *Authenticator) noteRefused(r *http.Request, x tokens.Token, secret string) {
+func (a *Authenticator) noteRefused(r *http.Request, method string, x tokens.Token, secret string) {
 	why := "nobody has this token"
 	switch {
 	case a.Expired(x):
@@ -165,4 +170,9 @@ func (a *Authenticator) noteRefused(r *http.Request, x tokens.Token, secret stri
 		attrs = append(attrs, "token", x.Name)
 	}
 	a.Refused.Warn("an access token was refused", attrs...)
+	if a.Expired(x) {
+		a.NoteRefusal(r, x, method, why)
+	} else {
+		a.NoteRefusal(r, tokens.Token{}, method, why)
+	}
 }

@@ -1,7 +1,11 @@
 package auth
 
 import (
+	"slices"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -14,6 +18,18 @@ func RequireRole(t tokens.Token, need tokens.Role) error {
 		Code: posthouse.CodeForbidden, Message: "the token " + t.Name + " has the role " + string(t.Role) + "; this needs " + string(need),
 		Hint: "use another token: posthouse token create --role " + string(need),
 	}
+}
+
+// CheckPath is [api.Request.CheckPath], and keeps the record of logins and refused credentials from all but
+// operators: it says where people are.
+func CheckPath(r *api.Request) error {
+	if err := r.CheckPath(); err != nil {
+		return err
+	}
+	if r.Query["thread"] == authlog.Thread || slices.Contains(r.Names(), authlog.Thread) {
+		return RequireRole(r.Actor, tokens.Operator)
+	}
+	return nil
 }
 
 // ActingFor returns the name that an action is recorded under and, if that is not

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/server/internal/feed"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
@@ -35,7 +36,7 @@ func (c *conversation) login(text string) bool {
 		c.refuse(c.of.Auth.NoToken(c.r.Request))
 		return false
 	}
-	tok, ok, err := c.of.Auth.AuthenticateSecret(c.w, c.r.Request, first.Token)
+	tok, ok, err := c.of.Auth.AuthenticateSecret(c.w, c.r.Request, authlog.ByMessage, first.Token)
 	if err == nil && !ok {
 		err = c.of.Auth.Unauthenticated(tok)
 	}

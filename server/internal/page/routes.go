@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -99,17 +100,19 @@ func (p *Pages) postLogin(w http.ResponseWriter, r *api.Request) error {
 	secret := strings.TrimSpace(r.PostForm.Get("token"))
 	if tok, ok := p.useCode(secret); ok {
 		if err := p.auth.CheckUse(tok); err != nil {
+			p.auth.NoteRefusal(r.Request, tok, authlog.ByLink, "the token that the link stands for is not valid any more")
 			p.Login(w, http.StatusUnauthorized, Form{Wrong: "The token that the link stands for is not valid any more.", Next: r.PostForm.Get("next")})
 			return nil
 		}
 		api.NoteActor(w, tok.Name)
-		return p.loggedIn(w, r, tok)
+		return p.loggedIn(w, r, authlog.ByLink, tok)
 	}
 	if strings.HasPrefix(secret, codeMark) {
+		p.auth.NoteRefusal(r.Request, tokens.Token{}, authlog.ByLink, "the link was used already, is too old, or was never made")
 		p.Login(w, http.StatusUnauthorized, Form{Wrong: "That link was used already, or is older than ten minutes. Start posthouse dev again for another, or log in with a token.", Next: r.PostForm.Get("next")})
 		return nil
 	}
-	tok, ok, err := p.auth.AuthenticateSecret(w, r.Request, secret)
+	tok, ok, err := p.auth.AuthenticateSecret(w, r.Request, authlog.ByToken, secret)
 	if err != nil {
 		return err
 	}
@@ -121,12 +124,12 @@ func (p *Pages) postLogin(w http.ResponseWriter, r *api.Request) error {
 		p.Login(w, http.StatusUnauthorized, Form{Wrong: wrong, Next: r.PostForm.Get("next")})
 		return nil
 	}
-	return p.loggedIn(w, r, tok)
+	return p.loggedIn(w, r, authlog.ByToken, tok)
 }
 
 // loggedIn logs a browser in and leads on.
-func (p *Pages) loggedIn(w http.ResponseWriter, r *api.Request, tok tokens.Token) error {
-	p.auth.Login(w, r.Request, tok)
+func (p *Pages) loggedIn(w http.ResponseWriter, r *api.Request, method string, tok tokens.Token) error {
+	p.auth.Login(w, r.Request, method, tok)
 	w.Header().Set("Location", Next(r.PostForm.Get("next")))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -113,7 +114,7 @@ func (s *SignIn) finish(w http.ResponseWriter, r *api.Request) error {
 		return s.refuse(w, r, &posthouse.Error{Code: posthouse.CodeForbidden, Message: who.Name + " has no role here"}, p.Next)
 	}
 	api.NoteActor(w, who.Name)
-	s.Auth.Login(w, r.Request, tokens.Token{Name: who.Name, Role: who.Role, CreatedAt: s.Now().UTC(), ExpiresAt: who.Expires.UTC(), SignedIn: s.Provider.Key()})
+	s.Auth.Login(w, r.Request, authlog.ByAccount, tokens.Token{Name: who.Name, Role: who.Role, CreatedAt: s.Now().UTC(), ExpiresAt: who.Expires.UTC(), SignedIn: s.Provider.Key()})
 	w.Header().Set("Location", Next(p.Next))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
@@ -129,6 +130,7 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *api.Request, err error, next s
 			wrong = e.Field + " " + wrong
 		}
 	}
+	s.Auth.NoteRefusal(r.Request, tokens.Token{}, authlog.ByAccount, wrong)
 	s.Log.Warn("a login by a provider failed", "provider", s.Provider.Name(), "from", r.RemoteAddr, "error", err)
 	s.Pages.Login(w, status, Form{Wrong: wrong, Next: next})
 	return nil

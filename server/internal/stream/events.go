@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -131,7 +132,7 @@ func (ev *Events) begin(w http.ResponseWriter, r *api.Request) (f *follower, ctx
 		return nil, nil, nil, err
 	}
 	ctx, cancel := ev.Streams.Life.Bound(r.Context())
-	f = &follower{w: w, who: who, restored: restored, actor: r.Actor, tells: teller{ledger: ev.Ledger, modes: chosen}}
+	f = &follower{w: w, who: who, restored: restored, actor: r.Actor, access: r.Query["thread"] == authlog.Thread, tells: teller{ledger: ev.Ledger, modes: chosen}}
 	found, stop := ev.watch(ctx, ledger.WatchQuery{Thread: r.Query["thread"], Cursor: cursor})
 	streamed, leave := ev.chunks.follow(r.Query["thread"])
 	f.found, f.streamed = found, streamed
@@ -173,6 +174,7 @@ type follower struct {
 	restored *session.SessionInfo
 	actor    tokens.Token
 	tells    teller
+	access   bool // it asked for the thread of logins and refused credentials, which operators see alone
 	found    <-chan watched
 	streamed <-chan task.Chunk
 	begun    string    // the cursor of the time from which on it follows; "" has another one
@@ -196,7 +198,7 @@ func (ev *Events) relay(ctx context.Context, c *follower) {
 	for {
 		select {
 		case x, ok := <-c.found:
-			if ok && c.old(x) {
+			if ok && (c.old(x) || !c.access && x.event != nil && x.event.Thread == authlog.Thread) {
 				continue
 			}
 			if !ok || !c.send(ctx, x) {
