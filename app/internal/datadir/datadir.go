@@ -60,6 +60,9 @@ func (d Dir) Token() string { return filepath.Join(string(d), "token") }
 // one was.
 func (d Dir) TokensUsed() string { return filepath.Join(string(d), "tokens-used.json") }
 
+// TokensRecorded returns the path of the file that says which tokens are on record.
+func (d Dir) TokensRecorded() string { return filepath.Join(string(d), "tokens-recorded.json") }
+
 // Has reports whether a path lies within the directory.
 func (d Dir) Has(path string) bool {
 	dir, err := filepath.Abs(string(d))

@@ -12,6 +12,7 @@ func Files() [][2]string {
 		{d.Token(), "the operator's access token, made by the first start. Only its owner may read it"},
 		{"tokens.json", "the access tokens: names, roles and hashes"},
 		{d.TokensUsed(), "when tokens were used last"},
+		{d.TokensRecorded(), "which tokens are on record as made, as hashes"},
 		{filepath.Base(d.markPath()), "which store the directory belongs to, and which key signs there"},
 	}
 }

@@ -13,16 +13,16 @@ import (
 // Thread has the records.
 const Thread = "$access"
 
-// A Kind says what happened. It is the name of the signal.
+// A Kind says what happened. It is the name of the signal, which no program takes and no client sends.
 type Kind string
 
 // The kinds.
 const (
-	Login        Kind = "login"
-	Logout       Kind = "logout"
-	Refused      Kind = "login-refused"
-	TokenMade    Kind = "token-made"
-	TokenRevoked Kind = "token-revoked"
+	Login        Kind = "$login"
+	Logout       Kind = "$logout"
+	Refused      Kind = "$login-refused"
+	TokenMade    Kind = "$token-made"
+	TokenRevoked Kind = "$token-revoked"
 )
 
 // How a client showed who it is.

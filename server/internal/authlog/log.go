@@ -191,7 +191,7 @@ func (l *Log) append(ctx context.Context, batch []*record) error {
 		for _, r := range batch {
 			id := c.NewID()
 			tx.Add(posthouse.Record{Kind: posthouse.RecordSignal, Signal: &posthouse.SignalInfo{
-				ID: id, Name: string(r.kind), By: r.by, Prev: tx.Thread.Info.NewestSignal(string(r.kind)),
+				ID: id, Name: string(r.kind), By: r.by,
 			}}, r.value())
 			tx.IDs = append(tx.IDs, posthouse.IndexedID{ID: id})
 		}
@@ -222,6 +222,9 @@ func await(r *record) {
 // Close writes what is summed and what waits, once the server's lifetime is over. Later calls of the
 // other methods record nothing.
 func (l *Log) Close(ctx context.Context) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	l.closed = true
 	if l.timer != nil {

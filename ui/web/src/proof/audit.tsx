@@ -7,6 +7,7 @@ import { Empty, Failure, Skeleton } from "../parts/notice";
 import { named } from "../parts/id";
 import { Said } from "../parts/said";
 import { Table } from "../parts/table";
+import { accessOf } from "./came";
 import { At } from "../parts/time";
 import css from "./proof.module.css";
 
@@ -20,6 +21,10 @@ const kinds = [
   "effect",
   "release",
   "removal",
+  "login",
+  "logout",
+  "refusal",
+  "token",
 ] as const;
 type Kind = (typeof kinds)[number];
 
@@ -110,7 +115,7 @@ export function Audit({ may }: { may: boolean }) {
       {trail.data && acts.length === 0 && (
         <Empty title="Nobody did anything of this">
           What was asked, decided, delegated, signalled, changed by hand, done to the world, released and removed stands
-          here, each with who did it.
+          here, each with who did it; and who logged in and out, was refused, or made and revoked tokens.
         </Empty>
       )}
       {acts.length > 0 && (
@@ -133,9 +138,7 @@ export function Audit({ may }: { may: boolean }) {
               <span key="what" title={what(a)}>
                 <Said>{what(a)}</Said>
               </span>,
-              <Link key="thread" href={`/threads/${encodeURIComponent(a.thread)}`}>
-                <Said>{`${named(a.thread)} #${a.seq}`}</Said>
-              </Link>,
+              <Place key="thread" act={a} />,
               a.signed ? (
                 <Check key="signed" size={14} aria-label="the entry has a signature" />
               ) : (
@@ -158,7 +161,16 @@ export function Audit({ may }: { may: boolean }) {
   );
 }
 
+/** Place is where an act is on record. The thread of logins and tokens has no page of its own. */
+function Place({ act }: { act: Act }) {
+  const shown = <Said>{`${named(act.thread)} #${act.seq}`}</Said>;
+  if (accessOf(act)) return shown;
+  return <Link href={`/threads/${encodeURIComponent(act.thread)}`}>{shown}</Link>;
+}
+
 function Who({ act, href, pick }: { act: Act; href: (name: string) => string; pick: (name: string) => void }) {
+  const access = accessOf(act);
+  if (!act.by && access) return <span className={css.faint}>{access.unknown}</span>;
   if (!act.by) return <span className={css.faint}>the program</span>;
   const { by } = act;
   return (
@@ -184,6 +196,9 @@ const verbs: Partial<Record<Kind, string>> = {
   effect: "acted",
   release: "released",
   removal: "removed",
+  login: "logged in",
+  logout: "logged out",
+  refusal: "was refused",
 };
 
 const verdicts: Record<string, string> = {
@@ -197,6 +212,7 @@ const verdicts: Record<string, string> = {
 
 /** did is the verb of an act. */
 function did(a: Act): string {
+  if (a.kind === "token") return a.record.signal?.name === "$token-made" ? "made a token" : "revoked a token";
   const verdict = a.record.decision?.verdict ?? a.record.vote?.verdict;
   if (verdict) return `${a.kind === "vote" ? "voted: " : ""}${verdicts[verdict] ?? verdict}`;
   return verbs[a.kind as Kind] ?? a.kind;
@@ -206,6 +222,8 @@ function did(a: Act): string {
 function what(a: Act): string {
   const r = a.record;
   const d = r.decision ?? r.vote;
+  const access = accessOf(a);
+  if (access) return access.line;
   if (r.gate) return r.gate.text?.split("\n")[0] ?? r.gate.name;
   if (d) return [d.gate, d.reason && `“${d.reason}”`].filter(Boolean).join(" ");
   if (r.assignment) return [`to ${r.assignment.to.join(", ")}`, r.assignment.reason].filter(Boolean).join(": ");
