@@ -296,6 +296,8 @@ var laws = []law{
 		"who comes back is known by cookie or token, whatever they came for"},
 	{"server/internal/authlog", []string{".", "internal/base/filelock", "internal/base/text", "internal/core", "internal/secretfile", "ledger", "server/internal/limit", "server/tokens"}, nil,
 		"who came and who was refused is put on record as the runtime's other records are, and knows no route"},
+	{"server/internal/about", []string{"internal/base/build", "ledger", "server/internal/api", "server/tokens"}, nil,
+		"what a server says of itself needs no more than its description"},
 	{"server/internal/auth", []string{".", "internal/base/seldom", "ledger", "server/internal/api", "server/internal/authlog", "server/internal/limit", "server/internal/session", "server/problem", "server/tokens"}, nil,
 		"who sends a request is found out in one place, before any resource is asked"},
 	{"server/internal/idempotency", []string{".", "ledger", "server/internal/api", "server/problem"}, nil,

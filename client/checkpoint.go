@@ -12,17 +12,25 @@ import (
 // A Checkpoint is one state of a thread as the server shows it.
 type Checkpoint struct {
 	posthouse.Header
-	State    json.RawMessage    `json:"state,omitempty"`  // an object of its parts, or, of an opaque state, its value; nil where only headers were asked for
-	Codecs   map[string]string  `json:"codecs,omitempty"` // of parts that are not JSON: they are base64 in a string
-	Parts    []PartSize         `json:"parts,omitempty"`
-	Metadata map[string]string  `json:"metadata,omitzero"`
-	Steps    []*posthouse.Event `json:"steps,omitempty"` // on [Client.Checkpoint] only
+	State    json.RawMessage   `json:"state,omitempty"`  // an object of its parts, or, of an opaque state, its value; nil where only headers were asked for
+	Codecs   map[string]string `json:"codecs,omitempty"` // of parts that are not JSON: they are base64 in a string
+	Parts    []PartSize        `json:"parts,omitempty"`
+	Metadata map[string]string `json:"metadata,omitzero"`
+	Steps    []*Step           `json:"steps,omitempty"` // on [Client.Checkpoint] only
 
 	Decision *posthouse.Decision `json:"decision,omitempty"`    // on the answer to a decision: what led to it
 	Branched *Outcome            `json:"head,omitempty"`        // on answers that waited: where its branch is by now
 	Plan     Document            `json:"plan,omitempty"`        // on [Client.Fork] with DryRun: what a fork would do, as JSON
 	Problem  Document            `json:"problem,omitempty"`     // in lists: why its state cannot be read, as JSON
 	Trace    string              `json:"traceparent,omitempty"` // the trace context that its run belongs to, as the W3C header has it; with the state only
+}
+
+// A Step is a record of a step, or the checkpoint itself with what is told of its node.
+type Step struct {
+	posthouse.Event
+	Result      json.RawMessage `json:"result,omitempty"`      // what the step returned, as it is on record; of a codec that is not JSON base64 in a string
+	ResultSize  int             `json:"resultSize,omitempty"`  // bytes of it on record
+	ResultState string          `json:"resultState,omitempty"` // why it is not there: removed, sealed, or large: the answer has at most 1 MiB of results
 }
 
 // A PartSize names a part of a state.
@@ -66,11 +74,12 @@ func (c *Client) Checkpoints(ctx context.Context, thread string, q *CheckpointQu
 	return exactList[*Checkpoint](ctx, c, ThreadPath(thread, "checkpoints"), given("branch", q.Branch, "status", string(q.Status), "node", q.Node, "kind", q.Kind, "label", q.Label, "order", order, "state", states), q.Limit)
 }
 
-// Checkpoint returns a checkpoint with its state, and what is on record of the steps that led to it.
+// Checkpoint returns a checkpoint with its state, and what is on record of the steps that led to it, with
+// what they returned.
 // [posthouse.ErrNotFound].
 func (c *Client) Checkpoint(ctx context.Context, id posthouse.ID) (*Checkpoint, error) {
 	cp := new(Checkpoint)
-	return cp, c.ask(ctx, http.MethodGet, checkpointPath(id), given("steps", "true"), nil, cp)
+	return cp, c.ask(ctx, http.MethodGet, checkpointPath(id), given("steps", "true", "results", "true"), nil, cp)
 }
 
 func checkpointPath(id posthouse.ID, below ...string) string {

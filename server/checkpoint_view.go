@@ -20,13 +20,13 @@ import (
 // Codecs, so nothing inside a state can pass for such a part.
 type Checkpoint struct {
 	posthouse.Header
-	State    json.RawMessage    `json:"state,omitempty" doc:"absent where only headers were asked for"`
-	Codecs   map[string]string  `json:"codecs,omitempty" doc:"parts that are not JSON: shown as base64"`
-	Parts    []PartSize         `json:"parts,omitempty"`
-	Metadata map[string]string  `json:"metadata,omitzero"`
-	Problem  *problem.Details   `json:"problem,omitempty" doc:"in lists: why its state cannot be read"`
-	Trace    string             `json:"traceparent,omitempty" doc:"the trace context that its run belongs to, as the W3C header has it; with the state only"`
-	Steps    []*posthouse.Event `json:"steps,omitempty" doc:"with steps=true: what was recorded of steps on its branch since its parent, oldest first, and last what is told of its node: when attempts began, how many there were, the error before, and notes"`
+	State    json.RawMessage   `json:"state,omitempty" doc:"absent where only headers were asked for"`
+	Codecs   map[string]string `json:"codecs,omitempty" doc:"parts that are not JSON: shown as base64"`
+	Parts    []PartSize        `json:"parts,omitempty"`
+	Metadata map[string]string `json:"metadata,omitzero"`
+	Problem  *problem.Details  `json:"problem,omitempty" doc:"in lists: why its state cannot be read"`
+	Trace    string            `json:"traceparent,omitempty" doc:"the trace context that its run belongs to, as the W3C header has it; with the state only"`
+	Steps    []*Step           `json:"steps,omitempty" doc:"with steps=true: what was recorded of steps on its branch since its parent, oldest first, and last what is told of its node: when attempts began, how many there were, the error before, and notes"`
 
 	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
 	Plan     *ledger.ForkPlan    `json:"plan,omitempty" doc:"what a fork of it would do; on answers to a fork with dryRun only"`

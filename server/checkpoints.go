@@ -41,7 +41,7 @@ func (cs *checkpoints) Routes() []*api.Route {
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a checkpoint", Handle: cs.get,
-			Notes: "The ETag is the hash that a decision may be bound to.", Query: []api.Param{stateParam, {Name: "steps", Kind: api.BoolParam, Def: "false", Help: "true: with what was recorded of steps since its parent, and the notes on them"}}, Answers: one,
+			Notes: "The ETag is the hash that a decision may be bound to.", Query: append(stepParams(), stateParam), Answers: one,
 		},
 		{
 			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a checkpoint", Handle: cs.delete,
@@ -189,11 +189,9 @@ func (cs *checkpoints) get(w http.ResponseWriter, r *api.Request) error {
 
 // write answers with a checkpoint, and with its steps if they are asked for.
 func (cs *checkpoints) write(w http.ResponseWriter, r *api.Request, v *Checkpoint) (err error) {
-	if r.Query["steps"] == "true" {
-		v.Steps, err = ledger.Steps(r.Context(), cs.ledger, &v.Header)
-		if err != nil {
-			return err
-		}
+	v.Steps, err = readSteps(r, cs.ledger, &v.Header)
+	if err != nil {
+		return err
 	}
 	return api.WriteJSON(w, http.StatusOK, v)
 }

@@ -36,9 +36,9 @@ func TestListsSayWhoMayDecide(t *testing.T) {
 		return gates
 	}
 	for _, r := range []tokens.Role{tokens.Viewer, tokens.Approver, tokens.Operator} {
-		var me meBody
+		var me myself
 		h.send(ask{method: "GET", path: "/api/me", as: r}).want(http.StatusOK).into(&me)
-		if me != (meBody{string(r) + "-token", r}) {
+		if me != (myself{string(r) + "-token", r}) {
 			t.Errorf("%s is %+v", r, me)
 		}
 		for _, g := range list(r) {
@@ -73,4 +73,10 @@ func namesOf(gates []Gate) (names []string) {
 		names = append(names, g.Name)
 	}
 	return names
+}
+
+// myself is what /api/me answers.
+type myself struct {
+	Name string
+	Role tokens.Role
 }

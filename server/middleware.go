@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/traceid"
+	"github.com/posthouse/posthouse/server/internal/about"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/operate"
@@ -101,7 +102,7 @@ func isProbe(r *http.Request) bool {
 		return false
 	}
 	switch r.URL.Path {
-	case healthPath, readyPath, versionPath, operate.MetricsPath:
+	case healthPath, readyPath, about.VersionPath, operate.MetricsPath:
 		return true
 	}
 	return false

@@ -29,6 +29,7 @@ func signed(t *testing.T, wrap func(posthouse.Store) posthouse.Store) (*testServ
 	path := filepath.Join(t.TempDir(), "signing.key")
 	key := must.Get(sign.LoadOrCreate(path))(t)
 	ring := must.Get(sign.LoadRing(path + sign.PublicSuffix))(t)
+	var signed *ledger.Ledger
 	h := open(t, func(o *Options) {
 		unsigned := o.Ledger
 		t.Cleanup(func() { must.Do(t, unsigned.Close()) })
@@ -37,9 +38,10 @@ func signed(t *testing.T, wrap func(posthouse.Store) posthouse.Store) (*testServ
 			store = wrap(store)
 		}
 		o.Ledger = must.Get(ledger.Open(store, &ledger.Options{Validate: gate.Validator(), Signer: key}))(t)
+		signed = o.Ledger
 		o.PublicKeys = func() (*sign.Ring, error) { return sign.LoadRing(path + sign.PublicSuffix) }
 	})
-	h.ledger = h.server.about.ledger
+	h.ledger = signed
 	return h, ring
 }
 

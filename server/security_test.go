@@ -132,7 +132,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 		if r.Method != "GET" || strings.HasPrefix(path, "/api/") {
 			a.refused(posthouse.CodeForbidden)
 		}
-		if rebound := h.send(ask{method: r.Method, path: path, host: "rebound.evil.example"}); path != healthPath && path != readyPath && path != versionPath && path != "/metrics" {
+		if rebound := h.send(ask{method: r.Method, path: path, host: "rebound.evil.example"}); path != healthPath && path != readyPath && path != "/version" && path != "/metrics" {
 			rebound.refused(problem.CodeHost)
 		}
 		for name := range a.header {

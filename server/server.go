@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/base/build"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
+	"github.com/posthouse/posthouse/server/internal/about"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/internal/examples"
@@ -109,7 +110,7 @@ type Server struct {
 	log        *slog.Logger
 	pages      *page.Pages
 	events     *stream.Events
-	about      *about
+	about      *about.About
 	tokens     *approvalTokens
 	resources  []resource
 	routes     []*api.Route // of the resources: the whole surface of the server
@@ -153,14 +154,14 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.about = &about{ledger: o.Ledger, version: versionBody{cmp.Or(o.Name, "posthouse"), api.Version, o.Demo, binary}}
+	s.about = about.New(o.Ledger, cmp.Or(o.Name, "posthouse"), o.Demo, binary)
 	s.keys = idempotency.New(o.Ledger, o.Now)
 	s.resources = s.newResources(&o)
 	for _, r := range s.resources {
 		s.routes = append(s.routes, api.Complete(r.Routes())...)
 	}
 	examples.Add(s.routes)
-	s.about.openapi, err = api.OpenAPI(s.routes, binary.Version)
+	s.about.OpenAPI, err = api.OpenAPI(s.routes, binary.Version)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func TestSignIn(t *testing.T) {
 	with := func(method, path string) *reply {
 		return h.send(ask{method: method, path: path, as: "-", header: []string{"Cookie: " + session}})
 	}
-	var me meBody
+	var me myself
 	with("GET", "/api/me").want(http.StatusOK).into(&me)
 	if me.Name != "ann@example.com" || me.Role != tokens.Approver {
 		t.Errorf("who logged in is %+v", me)

@@ -98,7 +98,7 @@ func (h *house) read() (all []kept, entries, bytes int) {
 func (k *kept) count() int { return max(k.Count, 1) }
 
 // TestFloodIsBounded: whoever tries tokens for a day, from one address and from a million, adds no more than
-// a megabyte to the log, and every try is counted. A person who logs in meanwhile has a record.
+// a megabyte to the log, and every try is counted. A person who logs in on that day has a record.
 func TestFloodIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -93,7 +93,7 @@ func checkpointShow(e *env.Env) *cobra.Command {
 		Use: "show CHECKPOINT", Short: "Show a checkpoint with its state",
 		Example: `  posthouse checkpoint show 019a...`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
-			return env.Get(ctx, e, c, "/api/checkpoints"+client.Path(args[0]), env.Params("steps", "true"), func(cp *server.Checkpoint) { showCheckpoint(&e.Term, cp) })
+			return env.Get(ctx, e, c, "/api/checkpoints"+client.Path(args[0]), env.Params("steps", "true", "results", "true"), func(cp *server.Checkpoint) { showCheckpoint(&e.Term, cp) })
 		}),
 	}
 }

@@ -126,7 +126,7 @@ func threadShow(e *env.Env) *cobra.Command {
 			if e.Structured() {
 				return e.Encode(struct {
 					*server.Thread
-					Steps []*posthouse.Event `json:"steps,omitempty"` // that led to the head of main
+					Steps []*server.Step `json:"steps,omitempty"` // that led to the head of main
 				}{&t, head.Steps})
 			}
 			showThread(&e.Term, &t)

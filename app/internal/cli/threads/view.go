@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -32,18 +33,37 @@ func showCheckpoint(out *term.Term, c *server.Checkpoint) {
 }
 
 // showSteps prints what is told of steps and their checkpoint.
-func showSteps(out *term.Term, steps []*posthouse.Event) {
+func showSteps(out *term.Term, steps []*server.Step) {
 	for _, e := range steps {
 		switch {
 		case e.Step == nil:
 			out.Fields("attempts", tree.Attempt(e.Checkpoint.Attempts, e.LastError))
 		case !strings.HasSuffix(e.Step.Name, "$note"):
-			out.Line("%s", tree.StepLine(e))
+			out.Line("%s", tree.StepLine(&e.Event))
+		}
+		if line := resultLine(e); line != "" {
+			out.Line("  %s", line)
 		}
 		for _, line := range tree.NoteLines(e.Notes) {
 			out.Line("  %s", line)
 		}
 	}
+}
+
+// maxResult bounds how much of a result is printed, in bytes.
+const maxResult = 200
+
+// resultLine says what a step returned, in one line; "" where that was not asked for, or is nothing.
+func resultLine(s *server.Step) string {
+	switch {
+	case s.ResultState != "":
+		return "result " + term.Size(int64(s.ResultSize)) + ", " + string(s.ResultState)
+	case len(s.Result) > maxResult:
+		return "result " + text.Cut(string(s.Result), maxResult) + " (" + term.Size(int64(s.ResultSize)) + ")"
+	case len(s.Result) > 0:
+		return "result " + string(s.Result)
+	}
+	return ""
 }
 
 func showHeader(out *term.Term, h *posthouse.Header) {

@@ -1,4 +1,4 @@
-package server
+package about
 
 import (
 	"net/http"
@@ -9,14 +9,21 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// about is what the server tells of itself: /api/encryption, /api/me and /openapi.json.
-type about struct {
+// About is the resource. Make it with [New].
+type About struct {
+	OpenAPI []byte // made of all routes, once they are known
+
 	ledger  *ledger.Ledger
-	openapi []byte // made of all routes
 	version versionBody
 }
 
-func (ab *about) Routes() []*api.Route {
+// New returns what a server tells of itself. Demo says that what is in the store was made up.
+func New(l *ledger.Ledger, name string, demo bool, binary build.Info) *About {
+	return &About{ledger: l, version: versionBody{name, api.Version, demo, binary}}
+}
+
+// Routes are the lines of the table.
+func (ab *About) Routes() []*api.Route {
 	return []*api.Route{
 		{
 			Method: http.MethodGet, Path: "/api/encryption", Role: tokens.Viewer, Summary: "How is stored data protected?", Handle: api.Show(ab.getEncryption),
@@ -32,15 +39,15 @@ func (ab *about) Routes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "OpenAPI 3.1", Body: nil, Media: "application/json"}},
 		},
 		{
-			Method: http.MethodGet, Path: versionPath, Summary: "Which version is this?", Handle: api.Show(ab.getVersion),
+			Method: http.MethodGet, Path: VersionPath, Summary: "Which version is this?", Handle: api.Show(ab.getVersion),
 			Notes:   "It needs no token and answers for every Host, as the probes do: it tells no more than this description and the source of the program.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the binary, and what it was built from", Body: versionBody{}, Media: ""}},
 		},
 	}
 }
 
-// versionPath is where the version is, for whoever rolls one out.
-const versionPath = "/version"
+// VersionPath is where the version is, for whoever rolls one out.
+const VersionPath = "/version"
 
 type versionBody struct {
 	Name string `json:"name" doc:"of the binary"`
@@ -49,24 +56,24 @@ type versionBody struct {
 	build.Info
 }
 
-func (ab *about) getVersion(*api.Request) (versionBody, error) { return ab.version, nil }
+func (ab *About) getVersion(*api.Request) (versionBody, error) { return ab.version, nil }
 
 type meBody struct {
 	Name string      `json:"name"`
-	Role tokens.Role `json:"role"` // viewer, approver, operator or worker
+	Role tokens.Role `json:"role" doc:"viewer, approver, operator or worker"`
 }
 
-func (ab *about) getMe(r *api.Request) (meBody, error) {
+func (ab *About) getMe(r *api.Request) (meBody, error) {
 	return meBody{r.Actor.Name, r.Actor.Role}, nil
 }
 
-func (ab *about) getEncryption(*api.Request) (ledger.EncryptionStatus, error) {
+func (ab *About) getEncryption(*api.Request) (ledger.EncryptionStatus, error) {
 	return ab.ledger.EncryptionStatus(), nil
 }
 
-func (ab *about) getOpenAPI(w http.ResponseWriter, _ *api.Request) error {
+func (ab *About) getOpenAPI(w http.ResponseWriter, _ *api.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(ab.openapi) // the client may be gone
+	_, _ = w.Write(ab.OpenAPI) // the client may be gone
 	return nil
 }
