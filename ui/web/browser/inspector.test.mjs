@@ -71,6 +71,17 @@ test("attempts that failed are told with their errors", async () => {
   await close();
 });
 
+test("a step shows what it returned, as it is on record", async () => {
+  const rows = (await read("/threads/invoice-1003/outline")).items;
+  const stories = await Promise.all(rows.map((r) => read(`/checkpoints/${r.id}?state=false&steps=true&results=true`)));
+  const at = stories.findIndex((c) => (c.steps ?? []).some((s) => s.result !== undefined));
+  const { page, close } = await open(browser, server, `/threads/invoice-1003?tab=step&at=${rows[at].id}`);
+  const step = page.getByRole("group", { name: "view: step" });
+  await step.getByText("result", { exact: true }).first().click();
+  await step.locator("details[open]").first().waitFor();
+  await close();
+});
+
 test("the draft of a fork says what it does beside the form, or above its button, and why it cannot run at once", async () => {
   const head = (await read("/threads/invoice-1018/outline")).items[0].id;
   for (const width of [1280, 390]) {

@@ -13,7 +13,7 @@ export const useStory = (id: string | undefined) =>
       get(
         api.GET("/api/checkpoints/{id}", {
           signal,
-          params: { path: { id: id ?? "" }, query: { state: false, steps: true } },
+          params: { path: { id: id ?? "" }, query: { state: false, steps: true, results: true } },
         }),
       ),
   });

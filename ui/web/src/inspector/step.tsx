@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { useGate } from "../data/gates";
-import { type Checkpoint, useCheckpoint, useHeader } from "../data/checkpoints";
+import { bytes, type Checkpoint, useCheckpoint, useHeader } from "../data/checkpoints";
 import { Chip } from "../parts/chip";
 import { Id } from "../parts/id";
 import { Said } from "../parts/said";
@@ -124,6 +124,7 @@ function StepLine({ step }: { step: Step }) {
       {step.notes.map((n, i) => (
         <Told key={i} note={n} />
       ))}
+      <Returned step={step} />
       {step.marks.length > 0 && (
         <ol className={css.marks}>
           {step.marks.map((m) => (
@@ -149,6 +150,31 @@ function StepLine({ step }: { step: Step }) {
         </p>
       )}
     </li>
+  );
+}
+
+const missing: Record<string, string> = {
+  removed: "was removed",
+  sealed: "is encrypted, and the server has no key",
+  large: "is too large to show here",
+};
+
+/** Returned is what a step returned, as it is on record. */
+function Returned({ step }: { step: Step }) {
+  const value = step.codec === "json" ? onRecord(step.value) : undefined;
+  if (value) {
+    return (
+      <Open title="result">
+        <Value node={value} />
+      </Open>
+    );
+  }
+  if (!step.size) return null;
+  const why = step.state ? (missing[step.state] ?? step.state) : `is in ${step.codec ?? "another codec"}, not JSON`;
+  return (
+    <p className={css.also}>
+      its result of {bytes(step.size)} <Said>{why}</Said>
+    </p>
   );
 }
 

@@ -4,7 +4,7 @@
 import type { Checkpoint } from "../data/checkpoints";
 import type { Schemas } from "../api/client";
 
-type Event = Schemas["PosthouseEvent"];
+type Event = Schemas["Step"];
 type Note = Schemas["Note"];
 
 export type Step = {
@@ -23,6 +23,11 @@ export type Step = {
   /** marks are what happened on the way, oldest first */
   marks: { text: string; at: string; seq: number; error?: string }[];
   result: boolean;
+  /** value is what it returned, if that was read; size and state say why not */
+  value?: unknown;
+  codec?: string;
+  size?: number;
+  state?: string;
 };
 
 const marks: Record<string, string> = {
@@ -79,6 +84,10 @@ export function stepsOf(at: Checkpoint): { steps: Step[]; node: Event | undefine
     } else {
       step.began = s.beganAt ?? step.began;
       step.result = true;
+      if (e.result !== undefined) step.value = e.result;
+      if (s.codec) step.codec = s.codec;
+      if (e.resultSize) step.size = e.resultSize;
+      if (e.resultState) step.state = e.resultState;
       if (s.occurrence > 0 && !step.which) step.which = `${s.occurrence + 1}`;
     }
   }
