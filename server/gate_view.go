@@ -109,10 +109,13 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 		v.For = seen.Assignments[len(g.Assignments)].By
 	}
 	for _, verdict := range posthouse.GateVerdicts() {
-		if !g.Allows(verdict) {
+		if !g.Allows(verdict) || g.Decision != nil {
 			continue
 		}
 		err := role
+		if err == nil && g.Lapsed(l.Now()) {
+			err = &posthouse.Error{Code: posthouse.CodeConflict, Message: "its deadline has passed"}
+		}
 		if err == nil {
 			err = deciders.MayDecide(seen, to.Name, verdict, l.Now())
 		}
