@@ -4,6 +4,12 @@ import { api, get } from "../api/client";
 /** useMe says who is logged in, and with which role. */
 export const useMe = () => useQuery({ queryKey: ["me"], queryFn: () => get(api.GET("/api/me")), staleTime: 60_000 });
 
+/** useDecides says whether the role of who is logged in may decide anything. */
+export const useDecides = (): boolean => {
+  const role = useMe().data?.role;
+  return role !== "viewer" && role !== "worker";
+};
+
 /** useWeak says by what the store may lose acknowledged writes. */
 export const useWeak = () =>
   useQuery({

@@ -3,7 +3,8 @@ import { useEffect, useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import type { Schemas } from "../api/client";
 import { useGates } from "../data/gates";
-import { useWeak } from "../data/me";
+import { useDecides, useWeak } from "../data/me";
+import { Announced } from "../parts/announce";
 import { later } from "../parts/later";
 import { Said } from "../parts/said";
 import { screens } from "../screens";
@@ -67,6 +68,7 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
         {children}
       </main>
       <Account me={me} keys={() => setHelp(true)} />
+      <Announced />
       {palette !== undefined && (
         <Palette begin={palette} close={() => setPalette(undefined)} keys={() => setHelp(true)} />
       )}
@@ -78,8 +80,9 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
 const isAt = (location: string, path: string, also?: string) =>
   location === path || (path !== "/" && location.startsWith(`${path}/`)) || (!!also && location.startsWith(also));
 
+/** useWaiting says how many questions wait for the person: none for those who may decide nothing. */
 function useWaiting(): string {
-  const list = useGates("mine");
+  const list = useGates("mine", undefined, useDecides());
   const first = list.data?.pages[0];
   const n = Object.values(first?.counts ?? {}).reduce((a: number, b) => a + Number(b), 0);
   return n === 0 ? "" : n > 99 ? "99+" : String(n);
@@ -91,9 +94,9 @@ function Banners({ out, role }: { out: boolean; role: Me["role"] }) {
     <>
       {out && (
         <p className={`${css.banner} ${css.bad}`} role="alert">
-          You are logged out. What you typed is kept on this page: log in at{" "}
-          <a href="/login" target="_blank">
-            /login
+          You are logged out. What you typed is kept on this page:{" "}
+          <a href={`/login?next=${encodeURIComponent(location.pathname + location.search)}`} target="_blank">
+            log in
           </a>{" "}
           in another tab, then go on here.
         </p>
