@@ -45,6 +45,10 @@ test("the palette goes to threads, programs, questions and commands, and says wh
   await page.getByRole("status").getByText("1 question", { exact: true }).waitFor();
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/gates\/gate-/);
+  const open1 = await page.evaluate(async () => (await (await fetch("/api/gates?limit=1")).json()).items[0]);
+  await type(open1.id.slice(-6)); // the end of an id
+  await list.getByRole("group", { name: "Questions" }).getByRole("option", { name: open1.intent }).click();
+  await page.waitForURL((u) => u.pathname === `/gates/${open1.id}`);
   await type("threads: fail");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/threads\?status=failed/);

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { api, get } from "../api/client";
+import { api, get, type Gate } from "../api/client";
 import { usePrograms } from "../data/threads";
 import { programPath } from "../programs/address";
 import { threadPath } from "../thread/address";
@@ -10,7 +10,10 @@ import { standing } from "../threads/filter";
 export type Find = { key: string; name: string; also?: string | undefined; state?: string | undefined; to: string };
 
 const most = 6;
-const isId = (text: string) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
+
+/** isPart tells what may be an id, its ending, its shortened form or THREAD#N from a name that is typed. */
+const isPart = (text: string) =>
+  /^(gate-)?[0-9a-f-]{4,}$/i.test(text) || /^\S+…\S+$/.test(text) || /^\S+#\d+$/.test(text);
 
 /** useSettled returns a text once it has not changed for a moment. */
 function useSettled(text: string): string {
@@ -35,7 +38,38 @@ async function findThreads(typed: string, signal: AbortSignal) {
   return { finds, more: list.next !== undefined };
 }
 
-/** useFound asks the server for what a text names: threads by their name or id, and a gate or checkpoint by its whole id. */
+/** findIds finds questions and checkpoints by their whole ids, their endings, or as they are shortened. */
+async function findIds(typed: string, signal: AbortSignal) {
+  const list = await get(api.GET("/api/find", { signal, params: { query: { id: typed, limit: 50 } } }));
+  const named = async (id: string): Promise<Partial<Gate>> =>
+    get(api.GET("/api/gates/{id}", { signal, params: { path: { id } } })).catch(() => ({}));
+  const gates = list.items.filter((p) => p.kind === "gate").slice(0, most);
+  return {
+    gates: await Promise.all(
+      gates.map(async (p): Promise<Find> => {
+        const gate = await named(p.id);
+        return {
+          key: p.id,
+          name: gate.intent || p.about || p.id,
+          also: p.thread,
+          state: gate.state,
+          to: `/gates/${encodeURIComponent(p.id)}`,
+        };
+      }),
+    ),
+    checkpoints: list.items
+      .filter((p) => p.kind === "checkpoint")
+      .slice(0, most)
+      .map((p): Find => ({
+        key: p.id,
+        name: `${p.thread} #${p.seq}`,
+        also: p.about,
+        to: threadPath(p.thread, { at: p.id }),
+      })),
+  };
+}
+
+/** useFound asks the server for what a text names: threads by their name or id, questions and checkpoints by their ids. */
 export function useFound(text: string) {
   const typed = useSettled(text.trim());
   const threads = useQuery({
@@ -44,33 +78,11 @@ export function useFound(text: string) {
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => findThreads(typed, signal),
   });
-  const gate = useQuery({
-    queryKey: ["palette", "gate", typed],
-    enabled: /^gate-/.test(typed),
+  const ids = useQuery({
+    queryKey: ["palette", "ids", typed],
+    enabled: isPart(typed),
     retry: false,
-    queryFn: ({ signal }) =>
-      get(api.GET("/api/gates/{id}", { signal, params: { path: { id: typed } } })).then((g): Find => ({
-        key: g.id,
-        name: g.intent || g.id,
-        also: g.thread,
-        state: g.state,
-        to: `/gates/${encodeURIComponent(g.id)}`,
-      })),
-  });
-  const checkpoint = useQuery({
-    queryKey: ["palette", "checkpoint", typed],
-    enabled: isId(typed),
-    retry: false,
-    queryFn: ({ signal }) =>
-      get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id: typed }, query: { state: false } } })).then(
-        (c): Find => ({
-          key: c.id,
-          name: `${c.thread} #${c.seq}`,
-          also: c.node,
-          state: c.status || "saved",
-          to: threadPath(c.thread, { at: c.id }),
-        }),
-      ),
+    queryFn: ({ signal }) => findIds(typed, signal),
   });
   const programs = usePrograms();
   const named = (programs.data ?? [])
@@ -80,12 +92,12 @@ export function useFound(text: string) {
   const stale = typed !== text.trim() || threads.isPlaceholderData;
   const fits = (f: Find) => !stale || f.name.startsWith(text.trim()) || f.name.endsWith(text.trim());
   return {
-    busy: typed !== text.trim() || threads.isFetching || gate.isFetching || checkpoint.isFetching,
+    busy: typed !== text.trim() || threads.isFetching || ids.isFetching,
     error: threads.error,
     threads: (threads.data?.finds ?? []).filter(fits),
     more: threads.data?.more ?? false,
-    gates: gate.data && !stale ? [gate.data] : [],
-    checkpoints: checkpoint.data && !stale ? [checkpoint.data] : [],
+    gates: stale ? [] : (ids.data?.gates ?? []),
+    checkpoints: stale ? [] : (ids.data?.checkpoints ?? []),
     programs: named.slice(0, most),
   };
 }
