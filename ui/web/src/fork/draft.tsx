@@ -111,7 +111,7 @@ export function Draft({ at, go }: Props) {
           </label>
           <div className={css.head}>
             <h3>State{edit.changed() && <span>, changed</span>}</h3>
-            {edit.drawn(schema) && (
+            {edit.drawn() && (
               <Button tone="quiet" onClick={() => edit.showRaw(edit.raw === undefined)}>
                 {edit.raw === undefined ? "JSON" : "Form"}
               </Button>

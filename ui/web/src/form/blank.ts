@@ -16,8 +16,17 @@ export const needed = (schema: Node | undefined, name: string) => {
   return required?.kind === "array" && required.items.some((i) => stringOf(i) === name);
 };
 
+/** draws says whether every part of a value has a field of its own. */
+export function draws(node: Node): boolean {
+  if (node.kind === "text") return true;
+  if (node.kind === "array") return node.items.every(draws);
+  return (
+    new Set(node.members.map((m) => m.name)).size === node.members.length && node.members.every((m) => draws(m.value))
+  );
+}
+
 /** typeOf returns the type that a schema names, beside null. */
-function typeOf(schema: Node | undefined): string | undefined {
+export function typeOf(schema: Node | undefined): string | undefined {
   const type = member(schema, "type");
   return (
     stringOf(type) ?? (type?.kind === "array" ? type.items.map(stringOf).find((t) => t && t !== "null") : undefined)
@@ -54,14 +63,21 @@ export function complete(value: Node | undefined, schema: Node | undefined, dept
   return { kind: "object", members: [...known, ...others] };
 }
 
-/** given returns a value without what is absent, and undefined where nothing is left. With bare, empty lists are left out of objects. */
-export function given(node: Node, bare = false): Node | undefined {
+/**
+ * given returns a value without what is absent, and undefined where nothing is left. With bare, empty lists
+ * are left out of objects, except for those that the schema requires.
+ */
+export function given(node: Node, bare = false, schema?: Node): Node | undefined {
   if (isAbsent(node)) return undefined;
-  if (node.kind === "array") return { kind: "array", items: node.items.flatMap((n) => given(n, bare) ?? []) };
+  if (node.kind === "array") {
+    const of = member(schema, "items");
+    return { kind: "array", items: node.items.flatMap((n) => given(n, bare, of) ?? []) };
+  }
   if (node.kind === "text") return node;
   const members = node.members.flatMap((m) => {
-    const value = given(m.value, bare);
-    return value && !(bare && value.kind === "array" && value.items.length === 0) ? [{ ...m, value }] : [];
+    const value = given(m.value, bare, member(member(schema, "properties"), m.name));
+    const empty = bare && value?.kind === "array" && value.items.length === 0 && !needed(schema, m.name);
+    return value && !empty ? [{ ...m, value }] : [];
   });
   return members.length === 0 && node.members.length > 0 ? undefined : { kind: "object", members };
 }

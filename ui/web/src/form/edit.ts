@@ -1,7 +1,6 @@
 import { useState } from "react";
 import { compact, keep, pretty, read, type Node } from "../text/json";
-import { complete, given as without } from "./blank";
-import { draws } from "./fields";
+import { complete, draws, given as without } from "./blank";
 
 export type Edit = ReturnType<typeof useEdit>;
 
@@ -10,7 +9,7 @@ export function useEdit(schema?: Node) {
   const [value, setValue] = useState<Node>();
   const [start, setStart] = useState<Node>();
   const [raw, setRaw] = useState<string>();
-  const given = (node: Node) => without(node, schema !== undefined);
+  const given = (node: Node) => without(node, schema !== undefined, schema);
   const text = (node: Node) => {
     const some = given(node);
     return some && compact(some);
@@ -20,10 +19,11 @@ export function useEdit(schema?: Node) {
     value,
     start,
     raw,
-    /** begin takes the value that is changed. */
-    begin(node: Node) {
-      setStart(whole(node));
-      setValue(whole(node));
+    /** begin takes the value that is changed, and what it was changed to earlier, if it was. */
+    begin(node: Node, typed?: Node, of = schema) {
+      const start = of ? complete(node, of) : node;
+      setStart(start);
+      setValue(typed ?? start);
       setRaw(undefined);
     },
     set: setValue,
@@ -42,7 +42,7 @@ export function useEdit(schema?: Node) {
       if (!on && value) setValue(whole(value));
     },
     /** drawn says whether every part of the value has a field of its own. */
-    drawn: (of: Node | undefined) => value !== undefined && draws(value, of),
+    drawn: () => value !== undefined && draws(value),
     invalid: () => invalid(raw, value && given(value)),
     changed: () => value !== undefined && start !== undefined && text(value) !== text(start),
     /** given is the value without what was left out; nothing at all is undefined. */

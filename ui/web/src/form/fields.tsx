@@ -3,20 +3,10 @@ import { Button } from "../parts/button";
 import { Said } from "../parts/said";
 import { Inline } from "../parts/value";
 import { compact, fill, member, stringNode, stringOf, type Node } from "../text/json";
-import { createContext, useContext } from "react";
-import { absent, isAbsent, needed } from "./blank";
+import { createContext, useContext, useId } from "react";
+import { absent, isAbsent, needed, typeOf as typeIn } from "./blank";
+import { pathOf, type Fault } from "./faults";
 import css from "./form.module.css";
-
-/** draws says whether every part of a value has a field of its own. */
-export function draws(node: Node, schema: Node | undefined): boolean {
-  if (node.kind === "text") return true;
-  if (node.kind === "array") return node.items.every((n) => draws(n, member(schema, "items")));
-  const names = new Set(node.members.map((m) => m.name));
-  return (
-    names.size === node.members.length &&
-    node.members.every((m) => draws(m.value, member(member(schema, "properties"), m.name)))
-  );
-}
 
 type FieldProps = {
   node: Node;
@@ -24,14 +14,27 @@ type FieldProps = {
   was: Node | undefined;
   change: (n: Node) => void;
   name: string;
+  path: string;
   label: string;
   need?: boolean;
 };
 
+/** Faults are what is wrong with the value of a form: each is said at its field. */
+export const Faults = createContext<Fault[]>([]);
+
+/** Labels are what a question calls its values, by their paths. */
+export const Labels = createContext<ReadonlyMap<string, string>>(new Map());
+
+/** Wrong says what is wrong at a path. */
+const Wrong = ({ says, id }: { says: string[]; id: string }) =>
+  says.length > 0 && (
+    <span id={id} className={css.fault} role="alert">
+      <Said>{says.join("; ")}</Said>
+    </span>
+  );
+
 const typeOf = (node: Node, schema: Node | undefined): string => {
-  const type = member(schema, "type");
-  const named =
-    stringOf(type) ?? (type?.kind === "array" ? type.items.map(stringOf).find((t) => t && t !== "null") : undefined);
+  const named = typeIn(schema);
   if (named) return named;
   if (isAbsent(node)) return "json";
   if (node.kind !== "text") return node.kind;
@@ -41,8 +44,11 @@ const typeOf = (node: Node, schema: Node | undefined): string => {
 
 /** Field takes one value, by its schema and by what it is. */
 export function Field(props: FieldProps) {
-  const { node, schema, change, name, label, was, need } = props;
+  const { node, schema, change, name, path, label, was, need } = props;
+  const says = useContext(Faults).flatMap((f) => (f.path === path ? f.says : []));
+  const id = useId();
   const named = useContext(Named);
+  const labels = useContext(Labels);
   const hint = named && node.kind !== "object" ? stringOf(member(schema, "description")) : undefined;
   if (node.kind === "object") {
     return (
@@ -52,6 +58,7 @@ export function Field(props: FieldProps) {
             <Said>{label}</Said>
           </legend>
         )}
+        <Wrong says={says} id={id} />
         {node.members.map((m, i) => {
           const property = member(member(schema, "properties"), m.name);
           const set = (value: Node) =>
@@ -64,8 +71,9 @@ export function Field(props: FieldProps) {
               was={member(was, m.name)}
               change={set}
               name={m.name}
-              label={labelOf(m.name, property, named)}
-              need={isAbsent(m.value) && needed(schema, m.name)}
+              path={pathOf(m.name, path)}
+              label={labels.get(pathOf(m.name, path)) ?? labelOf(m.name, property, named)}
+              need={needed(schema, m.name)}
             />
           );
         })}
@@ -78,7 +86,7 @@ export function Field(props: FieldProps) {
     <label className={[css.field, changed && css.changed, name === "" && css.alone].filter(Boolean).join(" ")}>
       <span className={css.label}>
         <Said>{label}</Said>
-        {need && <span title="needed"> *</span>}
+        {need && isBlank(node) && <span title="needed"> *</span>}
         {hint && (
           <small className={css.hint}>
             <Said>{hint}</Said>
@@ -91,8 +99,11 @@ export function Field(props: FieldProps) {
         change={change}
         type={typeOf(node, schema)}
         optional={was !== undefined && isAbsent(was)}
+        open={was !== undefined && isBlank(was)}
         long={name === ""}
+        wrong={says.length > 0 ? id : undefined}
       />
+      <Wrong says={says} id={id} />
       {changed && was && (
         <span className={css.was}>
           was <Inline node={was} max={60} />
@@ -108,6 +119,8 @@ export function Field(props: FieldProps) {
  */
 export const Named = createContext(false);
 
+const isBlank = (node: Node) => isAbsent(node) || (node.kind === "text" && node.source === "null");
+
 const labelOf = (name: string, schema: Node | undefined, named: boolean) =>
   stringOf(member(schema, "title")) ?? (named ? undefined : stringOf(member(schema, "description"))) ?? name;
 
@@ -117,22 +130,30 @@ function Leaf({
   change,
   type,
   optional,
+  open,
   long,
+  wrong,
 }: {
   node: Node & { kind: "text" };
   schema: Node | undefined;
   change: (n: Node) => void;
   type: string;
   optional: boolean;
+  /** Nothing was chosen at first: an empty box would look like a no. */
+  open: boolean;
   long: boolean;
+  wrong: string | undefined;
 }) {
+  const bad = wrong ? ({ "aria-invalid": true, "aria-describedby": wrong } as const) : {};
   const empty = optional ? absent : ({ kind: "text", source: "null" } as const);
   const options = member(schema, "enum");
-  if (options?.kind === "array" && options.items.every((o) => o.kind === "text")) {
-    const sources = options.items.map((o) => compact(o));
+  const listed = options?.kind === "array" && options.items.every((o) => o.kind === "text");
+  if (listed || (type === "boolean" && open)) {
+    const sources = listed ? options.items.map((o) => compact(o)) : ["true", "false"];
+    const none = optional ? "" : node.source;
     return (
-      <select value={node.source} onChange={(e) => change({ kind: "text", source: e.target.value })}>
-        {!sources.includes(node.source) && <option value={node.source}>choose</option>}
+      <select {...bad} value={node.source} onChange={(e) => change({ kind: "text", source: e.target.value })}>
+        {(optional || !sources.includes(node.source)) && <option value={none}>choose</option>}
         {sources.map((s) => (
           <option key={s} value={s}>
             {stringOf({ kind: "text", source: s }) ?? s}
@@ -144,6 +165,7 @@ function Leaf({
   if (type === "boolean") {
     return (
       <input
+        {...bad}
         type="checkbox"
         checked={node.source === "true"}
         onChange={(e) => change({ kind: "text", source: String(e.target.checked) })}
@@ -156,7 +178,8 @@ function Leaf({
         inputMode="decimal"
         className={css.number}
         value={node.source === "null" ? "" : node.source}
-        aria-invalid={!isAbsent(node) && !isNumber(node.source, type)}
+        aria-invalid={!isBlank(node) && !isNumber(node.source, type)}
+        {...bad}
         onChange={(e) => change(e.target.value.trim() ? { kind: "text", source: e.target.value.trim() } : empty)}
       />
     );
@@ -169,6 +192,7 @@ function Leaf({
         placeholder="JSON"
         value={node.source}
         aria-invalid={!isAbsent(node) && !isJSON(node.source)}
+        {...bad}
         onChange={(e) => change({ kind: "text", source: e.target.value })}
       />
     );
@@ -176,16 +200,17 @@ function Leaf({
   const text = stringOf(node) ?? "";
   const format = stringOf(member(schema, "format"));
   const set = (value: string) => change(value === "" && optional ? absent : stringNode(value));
-  if (format === "date") return <input type="date" value={text} onChange={(e) => set(e.target.value)} />;
+  if (format === "date") return <input {...bad} type="date" value={text} onChange={(e) => set(e.target.value)} />;
   if (long || text.includes("\n") || text.length > 80)
     return (
       <textarea
+        {...bad}
         rows={Math.min(12, (long ? 3 : 0) + text.split("\n").length + Math.ceil(text.length / 90))}
         value={text}
         onChange={(e) => set(e.target.value)}
       />
     );
-  return <input value={text} onChange={(e) => set(e.target.value)} />;
+  return <input {...bad} value={text} onChange={(e) => set(e.target.value)} />;
 }
 
 function isJSON(source: string): boolean {
@@ -200,7 +225,9 @@ function isJSON(source: string): boolean {
 const isNumber = (source: string, type: string) =>
   (type === "integer" ? /^-?(0|[1-9]\d*)$/ : /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/).test(source);
 
-function ListField({ node, schema, was, change, label, name }: FieldProps & { node: Node & { kind: "array" } }) {
+function ListField({ node, schema, was, change, label, name, path }: FieldProps & { node: Node & { kind: "array" } }) {
+  const says = useContext(Faults).flatMap((f) => (f.path === path ? f.says : []));
+  const id = useId();
   const item = member(schema, "items");
   const hint = useContext(Named) ? stringOf(member(schema, "description")) : undefined;
   const replace = (items: Node[]) => change({ kind: "array", items });
@@ -214,6 +241,7 @@ function ListField({ node, schema, was, change, label, name }: FieldProps & { no
           </small>
         )}
       </legend>
+      <Wrong says={says} id={id} />
       {node.items.map((n, i) => (
         <div key={i} className={css.item}>
           <Field
@@ -222,6 +250,7 @@ function ListField({ node, schema, was, change, label, name }: FieldProps & { no
             was={was?.kind === "array" ? was.items[i] : undefined}
             change={(v) => replace(node.items.map((o, j) => (i === j ? v : o)))}
             name={`${name}/${i}`}
+            path={`${path}/${i}`}
             label={`${i + 1}`}
           />
           <button

@@ -1,7 +1,8 @@
-import { Hidden } from "../parts/said";
+import { Hidden, Said } from "../parts/said";
 import { compact, member, stringOf, texts, type Node } from "../text/json";
 import type { Edit } from "./edit";
-import { Field } from "./fields";
+import type { Fault } from "./faults";
+import { Faults, Field } from "./fields";
 import css from "./form.module.css";
 
 /** SchemaForm takes a value, with a field for each part of it or as JSON. */
@@ -9,13 +10,16 @@ export function SchemaForm({
   edit,
   schema,
   label = "Value",
+  faults = [],
 }: {
   edit: Edit;
   schema: Node | undefined;
   /** label calls a value that is no object, unless its schema has a title. */
   label?: string;
+  /** faults are what is wrong with the value. */
+  faults?: Fault[];
 }) {
-  const raw = edit.raw ?? (edit.drawn(schema) ? undefined : "");
+  const raw = edit.raw ?? (edit.drawn() ? undefined : "");
   const wrong = edit.invalid();
   return (
     <div className={css.body}>
@@ -30,18 +34,28 @@ export function SchemaForm({
         />
       ) : (
         edit.value && (
-          <Field
-            node={edit.value}
-            schema={schema}
-            was={edit.start}
-            change={edit.set}
-            name=""
-            label={stringOf(member(schema, "title")) ?? label}
-          />
+          <Faults value={faults}>
+            <Field
+              node={edit.value}
+              schema={schema}
+              was={edit.start}
+              change={edit.set}
+              name=""
+              path=""
+              label={stringOf(member(schema, "title")) ?? label}
+            />
+          </Faults>
         )
       )}
       <Hidden texts={texts(edit.value)} />
-      {wrong && <p className={css.wrong}>{wrong}</p>}
+      {wrong && faults.length === 0 && <p className={css.wrong}>{wrong}</p>}
+      {raw !== undefined &&
+        !wrong &&
+        faults.map((f) => (
+          <p key={f.path} className={css.wrong}>
+            <Said>{`${f.path.slice(1) || "The value"} ${f.says}`}</Said>
+          </p>
+        ))}
       {edit.raw !== undefined && schema && (
         <details className={css.schema}>
           <summary>What the value must be</summary>

@@ -50,7 +50,7 @@ export function Start({ program, may }: { program: Program; may: boolean }) {
         <p className={css.quiet}>Operators start runs. You may look at those that there are.</p>
       </Card>
     );
-  const drawn = edit.drawn(schema);
+  const drawn = edit.drawn();
   const wrong = edit.invalid();
   const submit = async () => {
     if (state.busy || wrong) return;
