@@ -1,14 +1,17 @@
 import { AlarmClock, Check, Ellipsis, Forward, PenLine, Reply, RotateCcw, X } from "lucide-react";
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
-import { api, get, Problem, type Gate } from "../api/client";
-import { queries } from "../data/query";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { Problem, type Gate } from "../api/client";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
-import { Hidden, Said } from "../parts/said";
+import { inSession, useGate } from "../data/gates";
+import { useDecides } from "../data/me";
+import { Said } from "../parts/said";
 import { useKeys } from "../shell/keys";
-import { forget, replacedBy, send, useOutcome, type Verb } from "./decide";
+import { Confirm } from "./confirm";
+import { forget, replacedBy, useOutcome, type Verb } from "./decide";
 import type { Draft } from "./draft";
+import { isUnknown, wordOf } from "./right";
 import { useSnoozed } from "./snoozed";
 import css from "./actions.module.css";
 
@@ -17,20 +20,24 @@ const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
 const Snooze = later(async () => (await import("./snooze")).Snooze);
 const Back = later(async () => (await import("./snooze")).Back);
 
-type Way = { verb: Verb; name: string; key: string; icon: ReactNode; says: string };
+const AskAgain = later(async () => (await import("./again")).AskAgain);
+
+type Way = { verb: Verb; key: string; icon: ReactNode };
 
 const ways: Way[] = [
-  { verb: "approve", name: "Approve", key: "a", icon: <Check {...icon} />, says: "Go on as proposed" },
-  { verb: "reject", name: "Reject", key: "r", icon: <X {...icon} />, says: "Do not" },
-  { verb: "edit", name: "Edit", key: "e", icon: <PenLine {...icon} />, says: "Go on with changed values" },
-  { verb: "respond", name: "Respond", key: "p", icon: <Reply {...icon} />, says: "Answer in place of the action" },
-  {
-    verb: "delegate",
-    name: "Delegate",
-    key: "d",
-    icon: <Forward {...icon} />,
-    says: "Let somebody else decide in your place",
-  },
+  { verb: "approve", key: "a", icon: <Check {...icon} /> },
+  { verb: "reject", key: "r", icon: <X {...icon} /> },
+  { verb: "edit", key: "e", icon: <PenLine {...icon} /> },
+  { verb: "respond", key: "p", icon: <Reply {...icon} /> },
+  { verb: "delegate", key: "d", icon: <Forward {...icon} /> },
+];
+
+/** To do something again comes last: what else an unknown outcome allows is safe. */
+const unknownWays: Way[] = [
+  { verb: "respond", key: "p", icon: <Check {...icon} /> },
+  { verb: "reject", key: "r", icon: <X {...icon} /> },
+  { verb: "approve", key: "a", icon: <RotateCcw {...icon} /> },
+  ...ways.filter((w) => w.verb === "delegate"),
 ];
 
 type Props = {
@@ -39,6 +46,7 @@ type Props = {
   draft: Draft;
   folded: number;
   showAll: () => void;
+  byItself: boolean;
   go: (id: string) => void;
 };
 
@@ -46,13 +54,14 @@ type Props = {
  * Actions is the bar below a question. No key and no button decides by itself: each opens a line that
  * says what will be sent, and takes a reason.
  */
-export function Actions({ gate, settled, draft, folded, showAll, go }: Props) {
+export function Actions({ gate, settled, draft, folded, showAll, byItself, go }: Props) {
   const outcome = useOutcome(gate.id);
   const [snoozing, setSnoozing] = useState(false);
   const snoozed = useSnoozed(gate);
   const maySnooze = gate.may.includes("snooze") && !snoozed;
   const mounted = useRef(Date.now());
-  const allowed = ways.filter((w) => gate.may.includes(w.verb) && !gate.error);
+  const all = isUnknown(gate) ? unknownWays : ways;
+  const allowed = all.filter((w) => gate.may.includes(w.verb) && !gate.error);
   const open = (verb: Verb) => {
     if (verb === "approve" && folded > 0) showAll();
     else draft.open(verb);
@@ -61,14 +70,23 @@ export function Actions({ gate, settled, draft, folded, showAll, go }: Props) {
   const live = !settled && !busy && !draft.verb && !snoozing;
   useKeys({
     ...Object.fromEntries(
-      ways.map((w) => [
+      all.map((w) => [
         w.key,
-        live && allowed.includes(w) ? () => Date.now() - mounted.current > 500 && open(w.verb) : undefined,
+        live && allowed.includes(w)
+          ? () => (!byItself || Date.now() - mounted.current > 500) && open(w.verb)
+          : undefined,
       ]),
     ),
     h: live && maySnooze ? () => setSnoozing(true) : undefined,
   });
+  const decides = useDecides();
+  const confirmed = draft.verb && all.find((w) => w.verb === draft.verb);
+  if (settled && confirmed && !busy && outcome?.step !== "acknowledged")
+    return (
+      <Late name={wordOf(gate, confirmed.verb).name} sent={outcome !== undefined} close={() => draft.open(undefined)} />
+    );
   if (settled) return gate.may.includes("ask-again") ? <AskAgain gate={gate} go={go} /> : null;
+  if (!decides) return null; // said once, above all screens
   return (
     <footer className={css.bar}>
       <div className={css.in}>
@@ -78,12 +96,13 @@ export function Actions({ gate, settled, draft, folded, showAll, go }: Props) {
           <p className={css.sending} role="status">
             Recording the decision, then waiting for what follows
           </p>
-        ) : draft.verb ? (
-          <Confirm gate={gate} draft={draft} way={ways.find((w) => w.verb === draft.verb) as Way} />
+        ) : confirmed ? (
+          <Confirm gate={gate} draft={draft} icon={confirmed.icon} verb={confirmed.verb} />
         ) : snoozing ? (
           <Snooze gate={gate} close={() => setSnoozing(false)} />
         ) : allowed.length ? (
           <Buttons
+            gate={gate}
             allowed={allowed}
             open={open}
             folded={folded}
@@ -91,7 +110,7 @@ export function Actions({ gate, settled, draft, folded, showAll, go }: Props) {
           />
         ) : (
           <p className={css.barred}>
-            <Said>{gate.barred ?? "You may look at this question, and not decide it."}</Said>
+            You cannot decide this: <Said>{gate.barred ?? "you are not asked"}</Said>
           </p>
         )}
       </div>
@@ -99,12 +118,36 @@ export function Actions({ gate, settled, draft, folded, showAll, go }: Props) {
   );
 }
 
+/** Late says that others decided while a decision was being written. */
+function Late({ name, sent, close }: { name: string; sent: boolean; close: () => void }) {
+  const end = useRef<HTMLButtonElement>(null);
+  useEffect(() => end.current?.focus(), []);
+  return (
+    <footer className={css.bar}>
+      <div className={css.in} role="alert">
+        <div className={css.line}>
+          <Button ref={end} onClick={close}>
+            Close
+          </Button>
+          <span className={css.barred}>
+            {sent
+              ? `“${name}” came too late: it was decided before.`
+              : `It was decided while you wrote. “${name}” was not sent.`}
+          </span>
+        </div>
+      </div>
+    </footer>
+  );
+}
+
 function Buttons({
+  gate,
   allowed,
   open,
   folded,
   snooze,
 }: {
+  gate: Gate;
   allowed: Way[];
   open: (v: Verb) => void;
   folded: number;
@@ -113,17 +156,18 @@ function Buttons({
   const [first, rest] = [allowed.slice(0, 2), allowed.slice(2)];
   const button = (w: Way) => {
     const all = w.verb === "approve" && folded > 0;
+    const word = wordOf(gate, w.verb);
     return (
       <Button
         key={w.verb}
-        tone={w.verb === "approve" && !all ? "go" : "plain"}
+        tone={w.verb === "approve" && !all && !word.risk ? "go" : "plain"}
         icon={w.icon}
         hint={w.key}
-        title={w.says}
+        title={word.says}
         onClick={() => open(w.verb)}
         className={w.verb === "approve" ? css.wide : ""}
       >
-        {all ? "Show all first" : w.name}
+        {all ? "Show all first" : word.name}
       </Button>
     );
   };
@@ -154,108 +198,33 @@ function Buttons({
   );
 }
 
-function Confirm({ gate, draft, way }: { gate: Gate; draft: Draft; way: Way }) {
-  const [asked, setAsked] = useState(false);
-  const first = useRef<HTMLInputElement>(null);
-  const wrong = draft.edit.invalid();
-  const missing = way.verb === "delegate" && draft.to.trim() === "";
-  useEffect(() => first.current?.focus(), []);
-  const submit = () => {
-    setAsked(true);
-    if (wrong || missing) return;
-    const verb = way.verb;
-    draft.open(undefined);
-    void send(gate, {
-      verb,
-      reason: draft.reason,
-      to: draft.to.trim(),
-      value: verb === "edit" || verb === "respond" ? draft.edit.value : undefined,
-    });
-  };
-  const press = (e: KeyboardEvent) => {
-    if (e.key === "Escape") draft.open(undefined);
-    else if (e.key === "Enter" && e.shiftKey) submit();
-    else return;
-    e.preventDefault();
-  };
-  return (
-    <form
-      className={css.confirm}
-      onKeyDown={press}
-      onSubmit={(e) => e.preventDefault()}
-      aria-label={`${way.name}: confirm`}
-    >
-      <p
-        className={
-          way.verb === "approve" ? `${css.what} ${css.go}` : way.verb === "reject" ? `${css.what} ${css.no}` : css.what
-        }
-      >
-        {way.icon}
-        <strong>{way.name}</strong>
-        <span className={css.intent}>
-          <Said>{gate.intent}</Said>
-        </span>
-      </p>
-      <Hidden texts={[draft.reason, draft.to]} />
-      {asked && (wrong || missing) && (
-        <p className={css.no} role="alert">
-          {wrong || "Say who shall decide in your place."}
-        </p>
-      )}
-      <div className={css.line}>
-        {way.verb === "delegate" && (
-          <input
-            ref={first}
-            className={css.to}
-            aria-label="to"
-            placeholder="to whom"
-            autoComplete="off"
-            value={draft.to}
-            onChange={(e) => draft.setTo(e.target.value)}
-          />
-        )}
-        <input
-          ref={way.verb === "delegate" ? undefined : first}
-          className={css.reason}
-          aria-label="reason"
-          placeholder="reason, on record"
-          maxLength={4000}
-          autoComplete="off"
-          value={draft.reason}
-          onChange={(e) => draft.setReason(e.target.value)}
-        />
-        <Button
-          tone={way.verb === "approve" ? "go" : way.verb === "reject" ? "danger" : "plain"}
-          hint="Shift ⏎"
-          onClick={submit}
-          className={css.wide}
-        >
-          {way.name}
-        </Button>
-        <Button hint="Esc" onClick={() => draft.open(undefined)}>
-          Back
-        </Button>
-      </div>
-    </form>
-  );
-}
-
 /** wasHeard says whether the server answered, so that a refusal is known to be one. */
 const wasHeard = (error: unknown) =>
   error instanceof Problem && error.body.status !== undefined && error.body.status < 500;
 
 function Refused({ gate, error, go }: { gate: Gate; error: unknown; go: (id: string) => void }) {
   const next = replacedBy(error);
+  const heard = wasHeard(error);
+  const since = useMemo(() => Date.now(), [error]);
+  const now = useGate(gate.id, !heard && !inSession(gate));
+  // Since the server is back, it is known: a decision that arrived would be on record.
+  const lost = !heard && now.dataUpdatedAt > since && now.data?.state === "open";
   return (
     <div className={css.refused}>
-      <Failure
-        error={error}
-        safe={
-          wasHeard(error)
-            ? "Nothing was decided by this."
-            : "It is not known whether the decision arrived. A decision counts once, so it can be sent again."
-        }
-      />
+      {lost ? (
+        <p role="status">
+          The decision did not arrive: the server was away, and the question is still open. Send it again.
+        </p>
+      ) : (
+        <Failure
+          error={error}
+          safe={
+            heard
+              ? "Nothing was decided by this."
+              : "It is not known whether the decision arrived. A decision counts once, so it can be sent again."
+          }
+        />
+      )}
       {next ? (
         <Button onClick={() => go(next)}>Show the question that replaces it</Button>
       ) : (
@@ -264,37 +233,5 @@ function Refused({ gate, error, go }: { gate: Gate; error: unknown; go: (id: str
         </Button>
       )}
     </div>
-  );
-}
-
-/** AskAgain asks a question once more that nobody answered in time, or that was withdrawn. */
-function AskAgain({ gate, go }: { gate: Gate; go: (id: string) => void }) {
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
-  const again = async () => {
-    setBusy(true);
-    try {
-      const asked = await get(api.POST("/api/gates/{id}/ask-again", { params: { path: { id: gate.id } } }));
-      await queries.invalidateQueries({ queryKey: ["live"] });
-      go(asked.id);
-    } catch (e) {
-      setError(e);
-      setBusy(false);
-    }
-  };
-  return (
-    <footer className={css.bar}>
-      <div className={css.in}>
-        {error !== undefined && <Failure error={error} />}
-        <div className={css.line}>
-          <Button icon={<RotateCcw {...icon} />} disabled={busy} onClick={() => void again()}>
-            Ask again
-          </Button>
-          <span className={css.barred}>
-            Nobody answered. The same question is put once more, with as much time as it had.
-          </span>
-        </div>
-      </div>
-    </footer>
   );
 }

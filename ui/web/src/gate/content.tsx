@@ -7,6 +7,7 @@ import { Id } from "../parts/id";
 import { Said } from "../parts/said";
 import { Inline, Value } from "../parts/value";
 import { onRecord, type Node } from "../text/json";
+import { titleOf } from "./right";
 import css from "./content.module.css";
 
 const maxRows = 12;
@@ -29,8 +30,8 @@ export function Approved({ gate, decided }: { gate: Gate; decided: boolean }) {
   );
   return (
     <Card
-      label="what you approve"
-      title={decided ? "What was asked" : "What you approve"}
+      label="what is asked"
+      title={titleOf(gate, decided)}
       icon={<Lock size={14} strokeWidth={1.5} aria-hidden />}
       also={
         <>
@@ -86,66 +87,6 @@ function Row({
           <del>
             <Inline node={before} />
           </del>
-        )}
-      </dd>
-    </div>
-  );
-}
-
-/** Changes lists what differs deeper in the payload, and in the text, from the question that was asked before. */
-export function Changes({ gate, title }: { gate: Gate; title?: string }) {
-  const before = gate.before;
-  const deep = (before?.paths ?? []).filter((c) => c.path.split("/").length > 2);
-  const text = before?.changed && (before.text ?? "") !== (gate.text ?? "");
-  if (!before || (deep.length === 0 && !text && !before.more)) return null;
-  return (
-    <Card title={title ?? "What changed since it was asked before"}>
-      <dl className={css.rows}>
-        {text && (
-          <div className={css.row}>
-            <dt>text</dt>
-            <dd>
-              <p>
-                <del>
-                  <Said lines>{before.text}</Said>
-                </del>
-              </p>
-              <p>
-                <ins>
-                  <Said lines>{gate.text}</Said>
-                </ins>
-              </p>
-            </dd>
-          </div>
-        )}
-        {deep.map((c) => (
-          <Difference key={c.path} change={c} />
-        ))}
-      </dl>
-      {before.more ? <p className={css.nothing}>and {before.more} more</p> : null}
-    </Card>
-  );
-}
-
-/** Difference is a row with what was and what is. */
-export function Difference({ change }: { change: Change }) {
-  const a = onRecord(change.a);
-  const b = onRecord(change.b);
-  return (
-    <div className={css.row}>
-      <dt>
-        <Said>{change.path.slice(1) || "payload"}</Said>
-      </dt>
-      <dd>
-        {a && (
-          <del>
-            <Inline node={a} />
-          </del>
-        )}{" "}
-        {b && (
-          <ins>
-            <Inline node={b} />
-          </ins>
         )}
       </dd>
     </div>

@@ -1,9 +1,10 @@
 import { useCheckpoint } from "../data/checkpoints";
 import { ChevronRight, TriangleAlert } from "lucide-react";
-import { useEffect, useMemo, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Gate } from "../api/client";
-import { inSession, useGrant } from "../data/gates";
+import { inSession, useGate, useGrant } from "../data/gates";
+import { announce } from "../parts/announce";
 import { Card, Note } from "../parts/card";
 import { Chip } from "../parts/chip";
 import { Fold, Folds, useFolds } from "../parts/fold";
@@ -17,14 +18,16 @@ import { Value } from "../parts/value";
 import { onRecord, pretty, texts, type Node } from "../text/json";
 import { threadPath } from "../thread/address";
 import { Actions } from "./actions";
-import { Approved, Changes } from "./content";
-import { useOutcome } from "./decide";
+import { Approved } from "./content";
+import { done, useOutcome } from "./decide";
 import { useDraft } from "./draft";
-import { rightOf } from "./right";
+import { isUnknown, rightOf } from "./right";
 import { Settled, stateOf } from "./settled";
 import css from "./detail.module.css";
 
 const ValueForm = later(async () => (await import("./form")).ValueForm);
+const Changes = later(async () => (await import("./changes")).Changes);
+const Unknown = later(async () => (await import("./unknown")).Unknown);
 
 type Props = {
   listed: Gate;
@@ -32,6 +35,8 @@ type Props = {
   back?: ReactNode;
   go: (id: string) => void;
   page?: boolean;
+  /** The page chose the question by itself: keys wait for a moment. */
+  byItself?: boolean;
   children?: ReactNode;
 };
 
@@ -39,15 +44,36 @@ type Props = {
  * GateDetail shows one question: where it comes from, what is asked, what a decision is about, and what
  * the person may do. It shows exactly what the digest that a decision sends stands for.
  */
-export function GateDetail({ listed: gate, gone, back, go, page, children }: Props) {
-  const outcome = useOutcome(gate.id);
-  const settled = gone || gate.state !== "open" || outcome?.step === "acknowledged";
-  const { folded, showAll, scope } = useFolds();
+export function GateDetail({ listed, gone, back, go, page, byItself, children }: Props) {
+  const outcome = useOutcome(listed.id);
+  const sent = outcome?.step === "acknowledged";
+  // What left the list is read again: somebody decided it, or one's own vote is on record and it waits for others.
+  const now = useGate(listed.id, (gone || sent) && !page && !inSession(listed));
+  const gate = now.data ?? listed;
+  const settled = gate.state !== "open" || ((gone || sent) && !page && !now.data);
+  const folds = useFolds();
   const draft = useDraft(gate);
+  const article = useRef<HTMLElement>(null);
+  const began = useRef(false);
+  useEffect(() => {
+    // What had the focus is gone: keys and screen readers go on from the question.
+    if (document.activeElement === document.body && began.current) article.current?.focus({ preventScroll: true });
+    began.current = true;
+  }, [draft.verb, outcome?.step]);
+  useEffect(() => {
+    if (outcome?.step !== "acknowledged") return;
+    announce(`${done(outcome.verb)}. ${outcome.text}`);
+    draft.open(undefined);
+  }, [outcome]);
   const payload = useMemo(() => onRecord(gate.payload), [gate.payload]);
   return (
-    <Folds scope={scope}>
-      <article className={page ? `${css.detail} ${css.page}` : css.detail} aria-label={gate.intent}>
+    <Folds scope={folds.scope}>
+      <article
+        ref={article}
+        tabIndex={-1}
+        className={page ? `${css.detail} ${css.page}` : css.detail}
+        aria-label={gate.intent}
+      >
         <div className={css.scroll}>
           <div className={css.in}>
             {back}
@@ -59,18 +85,26 @@ export function GateDetail({ listed: gate, gone, back, go, page, children }: Pro
             <Hidden
               texts={[gate.name, gate.text, gate.note, gate.requestedBy, ...(gate.assignees ?? []), ...texts(payload)]}
             />
+            {isUnknown(gate) && <Unknown gate={gate} />}
             <Approved gate={gate} decided={settled} />
-            {settled && !page && <Settled gate={gate} />}
+            {(settled || sent) && !page && <Settled gate={gate} />}
             {children}
-            <Changes gate={gate} />
+            {gate.before && <Changes gate={gate} />}
             <Rest gate={gate} />
-            {draft.verb && (draft.verb === "edit" || draft.verb === "respond") && (
-              <ValueForm gate={gate} draft={draft} />
-            )}
+            <div ref={folds.end} />
+            {!settled && (draft.verb === "edit" || draft.verb === "respond") && <ValueForm gate={gate} draft={draft} />}
             {!inSession(gate) && <State gate={gate} payload={payload} />}
           </div>
         </div>
-        <Actions gate={gate} settled={settled} draft={draft} folded={folded} showAll={showAll} go={go} />
+        <Actions
+          gate={gate}
+          settled={settled}
+          draft={draft}
+          folded={folds.folded}
+          showAll={folds.showAll}
+          byItself={byItself ?? false}
+          go={go}
+        />
       </article>
     </Folds>
   );
@@ -125,11 +159,16 @@ function Intent({ text }: { text: string }) {
   );
 }
 
+/** How a person other than the asker put something into what is asked. */
+const edits = ["fork", "update", "save"];
+
 function About({ gate, settled }: { gate: Gate; settled: boolean }) {
   const names = [...new Set([gate.requestedBy, ...(gate.requesters ?? []).map((r) => r.name)])].filter(
     Boolean,
   ) as string[];
   const votes = gate.votes ?? [];
+  const assignees = gate.assignees ?? [];
+  const right = rightOf(gate);
   return (
     <p className={css.about}>
       <span>
@@ -139,14 +178,14 @@ function About({ gate, settled }: { gate: Gate; settled: boolean }) {
         </strong>{" "}
         <Ago at={gate.createdAt} />
       </span>
-      {!settled && (
+      {!settled && right && (
         <span>
-          <Said>{rightOf(gate)}</Said>
-          {(gate.assignees ?? []).length > 0 && (
-            <>
-              , asked of <Said>{(gate.assignees ?? []).join(", ")}</Said>
-            </>
-          )}
+          <Said>{right}</Said>
+        </span>
+      )}
+      {!settled && assignees.length > 0 && (
+        <span>
+          asked of <Said>{assignees.join(", ")}</Said>
         </span>
       )}
       {gate.quorum ? (
@@ -161,6 +200,14 @@ function About({ gate, settled }: { gate: Gate; settled: boolean }) {
         </span>
       ) : (
         !settled && <span>one decision is enough</span>
+      )}
+      {(gate.requesters ?? []).map(
+        (r) =>
+          edits.includes(r.how) && (
+            <span key={r.name + r.how}>
+              <Said>{`${r.name} changed ${(r.what ?? []).join(", ")}${r.how ? ` (${r.how})` : ""}`}</Said>
+            </span>
+          ),
       )}
       {(gate.assignments ?? []).map((a) => (
         <span key={`${a.seq}`}>

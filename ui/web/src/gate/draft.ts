@@ -1,36 +1,62 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Gate } from "../api/client";
+import { absent } from "../form/blank";
 import { useEdit } from "../form/edit";
-import { fill, onRecord } from "../text/json";
+import { fill, onRecord, type Node } from "../text/json";
 import type { Verb } from "./decide";
 
-/** Typed reasons are kept for each gate, while this tab lives. */
+/** What was typed is kept for each gate, while this tab lives. */
 const reasons = new Map<string, string>();
+const values = new Map<string, Node>();
 
 export type Draft = ReturnType<typeof useDraft>;
+
+/** A Check looks at what was typed into a form, shows what is wrong there, and returns it in words. */
+export type Check = () => string | undefined;
+
+const takesValue = (verb: Verb | undefined) => verb === "edit" || verb === "respond";
 
 /** useDraft is a decision that is not sent: its verb, reason, person and value. */
 export function useDraft(gate: Gate) {
   const [verb, setVerb] = useState<Verb>();
   const [reason, setReason] = useState(reasons.get(gate.id) ?? "");
   const [to, setTo] = useState("");
-  const edit = useEdit();
+  const schema = onRecord(gate.schema);
+  const edit = useEdit(verb === "respond" ? schema : undefined);
+  const check = useRef<Check>(undefined);
+  const send = useRef<() => void>(undefined);
+  const key = `${gate.id} ${verb ?? ""}`;
+  useEffect(() => {
+    if (!takesValue(verb) || !edit.value) return;
+    if (edit.changed()) values.set(key, edit.value);
+    else values.delete(key);
+  }, [key, edit.value]);
+  const begin = (next: Verb) =>
+    edit.begin(
+      fill(next === "edit" ? onRecord(gate.payload) : undefined, schema) ??
+        (next === "edit" ? { kind: "text", source: "null" } : absent),
+      values.get(`${gate.id} ${next}`),
+      next === "respond" ? schema : undefined,
+    );
   return {
     verb,
     reason,
     to,
     edit,
+    /** check is set by the form of a value while it is shown: without it nothing may be sent. */
+    check,
+    /** send is what Shift-Enter does, also in the form. */
+    send,
     open(next: Verb | undefined) {
       setVerb(next);
       edit.close();
-      if (next !== "edit" && next !== "respond") return;
-      const schema = onRecord(gate.schema);
-      edit.begin(
-        fill(next === "edit" ? onRecord(gate.payload) : undefined, schema) ?? {
-          kind: "text",
-          source: next === "edit" ? "null" : '""',
-        },
-      );
+      if (next && takesValue(next)) begin(next);
+    },
+    /** again begins with what was asked, and forgets what was typed. */
+    again() {
+      if (!verb) return;
+      values.delete(key);
+      begin(verb);
     },
     setReason(text: string) {
       reasons.set(gate.id, text);

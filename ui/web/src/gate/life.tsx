@@ -73,6 +73,7 @@ function eventsOf(grant: Grant): Event[] {
   if (!d)
     return [
       ...all,
+      ...escalates(grant),
       { name: g.expiresAt ? "Waits until its deadline" : "Waits", at: g.expiresAt, tone: "now", lines: [] },
       hollow("Executed"),
     ];
@@ -87,8 +88,16 @@ function eventsOf(grant: Grant): Event[] {
   if (over) return [...all, hollow("Released"), hollow("Executed")];
   for (const use of grant.uses) all.push(...useEvents(use));
   if (grant.uses.length === 0)
-    all.push({ ...hollow("Executed"), lines: [approvals[grant.approval ?? ""] ?? "nothing ran under it yet"] });
+    all.push({ ...hollow("Not executed"), lines: [approvals[grant.approval ?? ""] ?? "nothing ran under it yet"] });
   return all;
+}
+
+/** escalates says when others are asked, too, if nobody decides before. */
+function escalates({ gate }: Grant): Event[] {
+  const e = gate.escalation;
+  if (!e || (gate.assignments ?? []).some((a) => a.escalation)) return [];
+  const to = `to ${e.to.join(", ")}${e.replace ? " only" : ""}`;
+  return [{ name: "Escalates", at: e.at, tone: "none", lines: [<Said>{to}</Said>] }];
 }
 
 const notices = { reminder: "Reminded", snooze: "Set aside", unsnooze: "Taken up again" };
@@ -109,7 +118,7 @@ const hollow = (name: string): Event => ({ name, tone: "none", lines: [] });
 const approvals: Record<string, string> = {
   usable: "nothing ran under it yet; it may be used",
   lapsed: "it lapsed unused, and is asked for again",
-  ended: "it ended unused, with its version or branch",
+  ended: "it was never used, and cannot be any more",
 };
 
 const decisionLines = (d: Decision): ReactNode[] =>

@@ -3,18 +3,40 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { api, get, type Gate } from "../api/client";
-import { useGate } from "../data/gates";
+import { inSession, useGate } from "../data/gates";
 import { Card } from "../parts/card";
 import { Said } from "../parts/said";
-import { Changes } from "./content";
+import { Changes } from "./changes";
 import css from "./neighbours.module.css";
 
 const to = (id: string) => `/gates/${encodeURIComponent(id)}`;
 
 /** Newer shows the question that replaced this one, and what it changed. */
 export function Newer({ gate }: { gate: Gate }) {
-  const id = gate.decision?.successor;
+  const id = useNewer(gate);
   return id ? <Successor id={id} /> : null;
+}
+
+/**
+ * useNewer finds the question that is asked in the place of one that waits no more: the one that its
+ * decision names, or one of its thread that says so itself.
+ */
+export function useNewer(gate: Gate): string | undefined {
+  const named = gate.decision?.successor;
+  const read = useQuery({
+    queryKey: ["live", "newer", gate.id],
+    enabled: gate.state !== "open" && !named && !inSession(gate),
+    queryFn: async ({ signal }) => {
+      for (const state of ["open", "decided"] as const) {
+        const query = { thread: gate.thread, state, limit: 100 };
+        const { items } = await get(api.GET("/api/gates", { signal, params: { query } }));
+        const next = items.find((g) => g.supersedes === gate.id);
+        if (next) return next.id;
+      }
+      return "";
+    },
+  });
+  return named ?? (read.data || undefined);
 }
 
 function Successor({ id }: { id: string }) {

@@ -1,15 +1,16 @@
 import { Link2 } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
-import type { Gate, Grant, Schemas } from "../api/client";
+import type { Decision, Gate, Grant, Schemas } from "../api/client";
 import { useGate, useGrant } from "../data/gates";
+import { useEntry } from "../data/entry";
 import { useMe } from "../data/me";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Chip } from "../parts/chip";
 import { Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
-import { At } from "../parts/time";
+import { At, length } from "../parts/time";
 import { Value } from "../parts/value";
 import { onRecord } from "../text/json";
 import { Bar } from "../shell/bar";
@@ -18,7 +19,7 @@ import { marked } from "../text/hidden";
 import { GateDetail } from "./detail";
 import { Life } from "./life";
 import { Newer } from "./neighbours";
-import { DecidedBy, RunFailed, stateOf } from "./settled";
+import { Answer, DecidedBy, RunFailed, stateOf } from "./settled";
 import { Verified } from "./verified";
 import css from "./screen.module.css";
 
@@ -60,6 +61,13 @@ export function GateScreen({ id }: { id: string }) {
               go={(next) => go(`/gates/${encodeURIComponent(next)}`)}
             >
               <Newer gate={gate.data} />
+              {gate.data.decision?.value !== undefined && (
+                <Card title={gate.data.decision.verdict === "edit" ? "What it was changed to" : "The answer"}>
+                  <div className={css.body}>
+                    <Answer decision={gate.data.decision} />
+                  </div>
+                </Card>
+              )}
               {gate.data.decision && (
                 <Card title="Proof of the decision" label="proof">
                   <div className={css.body}>
@@ -108,17 +116,8 @@ function CopyLink() {
 
 /** Receipts say for each effect what licensed it, what ran, and what it returned. */
 function Receipts({ gate, grant }: { gate: Gate; grant: Grant }) {
-  const content = onRecord(grant.content);
-  const d = gate.decision;
   return (
     <>
-      {d?.verdict === "edit" && content && (
-        <Card title="What was approved, as it was edited">
-          <div className={css.body}>
-            <Value node={content} />
-          </div>
-        </Card>
-      )}
       {grant.uses.map((u) => (
         <Receipt key={`${u.thread}/${u.seq}/${u.name}`} use={u} gate={gate} state={stateOf(grant.gate, grant)} />
       ))}
@@ -126,19 +125,48 @@ function Receipts({ gate, grant }: { gate: Gate; grant: Grant }) {
   );
 }
 
+/** Licensed says who decided, with all whose votes were needed. */
+function Licensed({ gate, decision }: { gate: Gate; decision: Decision }) {
+  const others = (gate.votes ?? []).filter((v) => v.verdict === "approve" && v.by !== decision.by).map((v) => v.by);
+  return (
+    <>
+      <DecidedBy decision={decision} />
+      {others.length > 0 && (
+        <>
+          , with the {others.length === 1 ? "vote" : "votes"} of <Said>{others.join(", ")}</Said>
+        </>
+      )}
+    </>
+  );
+}
+
 function Receipt({ use, gate, state }: { use: Schemas["Use"]; gate: Gate; state: string }) {
   const outcome = onRecord(use.outcome);
+  const attempts = use.attempts ?? [];
+  const entry = useEntry(use.thread, use.first);
+  const began = use.first === use.seq ? use.at : entry.data?.at;
   const rows: [string, React.ReactNode][] = [
     ["effect", <Said>{`${use.name}${use.occurrence ? ` [${use.occurrence}]` : ""}, ${use.effect}`}</Said>],
-    ["licensed", gate.decision ? <DecidedBy decision={gate.decision} /> : "by nobody"],
+    ["licensed", gate.decision ? <Licensed gate={gate} decision={gate.decision} /> : "by nobody"],
     [
       "began",
       <>
-        <At at={use.at} />
-        {(use.attempts ?? []).length > 0 && `, ${(use.attempts ?? []).length} attempts`}
+        {began ? <At at={began} /> : "…"}, entry #{use.first}
+        {attempts.length > 1 && `, ${attempts.length} attempts`}
       </>,
     ],
-    ["entry", `#${use.seq} on ${use.branch}`],
+    [
+      "ended",
+      use.status === "executed" ? (
+        <>
+          <At at={use.at} />, entry #{use.seq}
+          {began && `, took ${length(Date.parse(use.at) - Date.parse(began))}`}
+        </>
+      ) : (
+        "not yet, as far as is known"
+      ),
+    ],
+    ["branch", <Said>{use.branch}</Said>],
     ["returned", outcome ? <Value node={outcome} /> : use.status === "executed" ? "nothing" : "not known"],
   ];
   return (

@@ -4,6 +4,8 @@ import { inSession, useFailure, useGrant } from "../data/gates";
 import { Card } from "../parts/card";
 import { Said } from "../parts/said";
 import { At } from "../parts/time";
+import { Value } from "../parts/value";
+import { onRecord } from "../text/json";
 import { done, useOutcome } from "./decide";
 import { Verified } from "./verified";
 import css from "./settled.module.css";
@@ -56,6 +58,17 @@ export function DecidedBy({ decision: d }: { decision: Decision }) {
   );
 }
 
+/** Answer shows the value that a decision gave: what was answered, or what was put in the place of what was asked. */
+export function Answer({ decision }: { decision: Decision }) {
+  const value = onRecord(decision.value);
+  if (!value) return null;
+  return (
+    <div className={css.answer} role="group" aria-label="the answer">
+      <Value node={value} />
+    </div>
+  );
+}
+
 /** Settled says in the inbox what became of a question: by whom, and what ran under the decision. */
 export function Settled({ gate }: { gate: Gate }) {
   const outcome = useOutcome(gate.id);
@@ -75,6 +88,7 @@ export function Settled({ gate }: { gate: Gate }) {
             )}
           </p>
         )}
+        {decision && <Answer decision={decision} />}
         {decision && <Verified thread={gate.thread} decision={decision} />}
         {!mine && decision && <RunFailed gate={gate} />}
         {mine && (

@@ -1,0 +1,59 @@
+import { RotateCcw } from "lucide-react";
+import { useState } from "react";
+import { api, get, type Gate } from "../api/client";
+import { queries } from "../data/query";
+import { Button } from "../parts/button";
+import { Failure } from "../parts/notice";
+import { replacedBy } from "./decide";
+import { useNewer } from "./neighbours";
+import css from "./actions.module.css";
+
+/** AskAgain asks a question once more that nobody answered in time, or that was withdrawn. */
+export function AskAgain({ gate, go }: { gate: Gate; go: (id: string) => void }) {
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const again = async () => {
+    setBusy(true);
+    try {
+      const asked = await get(api.POST("/api/gates/{id}/ask-again", { params: { path: { id: gate.id } } }));
+      await queries.invalidateQueries({ queryKey: ["live"] });
+      go(asked.id);
+    } catch (e) {
+      setError(e);
+      setBusy(false);
+    }
+  };
+  const newer = useNewer(gate);
+  const next = replacedBy(error) ?? newer;
+  const votes = (gate.votes ?? []).length;
+  return (
+    <footer className={css.bar}>
+      <div className={css.in}>
+        {error !== undefined && (
+          <div className={css.refused}>
+            <Failure error={error} safe="Nothing was asked." />
+          </div>
+        )}
+        <div className={css.line}>
+          {next ? (
+            <Button onClick={() => go(next)}>Show the question that is asked in its place</Button>
+          ) : (
+            <>
+              <Button
+                icon={<RotateCcw size={16} strokeWidth={1.5} aria-hidden />}
+                disabled={busy}
+                onClick={() => void again()}
+              >
+                Ask again
+              </Button>
+              <span className={css.barred}>
+                {votes > 0 ? `Its ${votes === 1 ? "vote" : `${votes} votes`} decided nothing.` : "Nobody answered."} The
+                same question is put once more, with as much time as it had.
+              </span>
+            </>
+          )}
+        </div>
+      </div>
+    </footer>
+  );
+}

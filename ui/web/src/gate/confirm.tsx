@@ -1,0 +1,129 @@
+import { TriangleAlert } from "lucide-react";
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import type { Gate } from "../api/client";
+import { Button } from "../parts/button";
+import { Hidden, Said } from "../parts/said";
+import { inline, member, type Node } from "../text/json";
+import { send, type Verb } from "./decide";
+import type { Draft } from "./draft";
+import { useReady } from "./ready";
+import { isUnknown, wordOf } from "./right";
+import css from "./actions.module.css";
+
+const most = 3;
+
+/** Confirm says what will be sent, takes a reason, and sends it. */
+export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft; icon: ReactNode; verb: Verb }) {
+  const ready = useReady();
+  const [lacks, setLacks] = useState("");
+  const first = useRef<HTMLInputElement>(null);
+  const word = wordOf(gate, verb);
+  const values = verb === "edit" || verb === "respond";
+  // Where a value is needed, its form has the focus.
+  useEffect(() => {
+    if (!values) first.current?.focus();
+  }, [values]);
+  const faults = (): string => {
+    if (verb === "delegate") return draft.to.trim() === "" ? "Say who shall decide in your place." : "";
+    if (!values) return "";
+    if (!draft.check.current) return "The form is not there yet.";
+    return (draft.edit.raw !== undefined && draft.edit.invalid()) || draft.check.current() || draft.edit.invalid();
+  };
+  const submit = () => {
+    const found = faults();
+    setLacks(found);
+    if (found) return;
+    // The draft stays open: what the server refuses can be mended and sent again.
+    void send(gate, {
+      verb,
+      reason: draft.reason,
+      to: draft.to.trim(),
+      value: values ? draft.edit.given() : undefined,
+    });
+  };
+  draft.send.current = submit;
+  useEffect(() => setLacks(""), [draft.edit.value, draft.to]);
+  const press = (e: KeyboardEvent) => {
+    if (e.key === "Escape") draft.open(undefined);
+    else if (e.key === "Enter" && e.shiftKey) submit();
+    else return;
+    e.preventDefault();
+  };
+  const approves = verb === "approve" && !isUnknown(gate);
+  const look = approves ? css.go : verb === "reject" || (word.risk && verb === "approve") ? css.no : "";
+  return (
+    <form
+      className={css.confirm}
+      onKeyDown={press}
+      onSubmit={(e) => e.preventDefault()}
+      aria-label={`${word.name}: confirm`}
+    >
+      <p className={`${css.what} ${look}`}>
+        {icon}
+        <strong>{verb === "edit" ? "Approve with changes" : word.name}</strong>
+        <span className={css.intent}>{verb === "edit" ? <Changed draft={draft} /> : <Said>{gate.intent}</Said>}</span>
+      </p>
+      {word.risk && (
+        <p className={verb === "approve" ? `${css.risk} ${css.no}` : css.risk} role="note">
+          <TriangleAlert size={14} strokeWidth={1.5} aria-hidden /> {word.risk}
+        </p>
+      )}
+      <Hidden texts={[draft.reason, draft.to]} />
+      {lacks && (
+        <p className={css.no} role="alert">
+          <Said>{lacks}</Said>
+        </p>
+      )}
+      <div className={css.line}>
+        {verb === "delegate" && (
+          <input
+            ref={first}
+            className={css.to}
+            aria-label="to"
+            placeholder="to whom"
+            autoComplete="off"
+            value={draft.to}
+            onChange={(e) => draft.setTo(e.target.value)}
+          />
+        )}
+        <input
+          ref={verb === "delegate" ? undefined : first}
+          className={css.reason}
+          aria-label="reason"
+          placeholder="reason, on record"
+          maxLength={4000}
+          autoComplete="off"
+          value={draft.reason}
+          onChange={(e) => draft.setReason(e.target.value)}
+        />
+        <Button
+          tone={approves ? "go" : verb === "reject" || (word.risk && verb === "approve") ? "danger" : "plain"}
+          hint="Shift ⏎"
+          disabled={!ready}
+          onClick={submit}
+          className={css.wide}
+        >
+          {verb === "edit" ? "Approve as edited" : word.name}
+        </Button>
+        <Button hint="Esc" onClick={() => draft.open(undefined)}>
+          Back
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Changed says in one line what an edit changes. */
+function Changed({ draft }: { draft: Draft }) {
+  const { start, given } = draft.edit;
+  const now = given();
+  const names = (n: Node | undefined) => (n?.kind === "object" ? n.members.map((m) => m.name) : []);
+  const text = (n: Node | undefined) => (n ? inline(n) : "nothing");
+  if (!draft.edit.changed()) return "nothing is changed yet";
+  if (start?.kind !== "object" || now?.kind !== "object") return <Said>{`${text(start)} → ${text(now)}`}</Said>;
+  const all = [...new Set([...names(start), ...names(now)])];
+  const changed = all.filter((n) => text(member(start, n)) !== text(member(now, n)));
+  const shown = changed.slice(0, most).map((n) => `${n} ${text(member(start, n))} → ${text(member(now, n))}`);
+  const more = changed.length > most ? `, and ${changed.length - most} more` : "";
+  return <Said>{shown.join(", ") + more}</Said>;
+}
