@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, open, start } from "./server.mjs";
+import { launch, open, person, start } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -104,8 +104,141 @@ test("questions of one kind are decided together, each with a decision of its ow
   await page.getByRole("button", { name: `Approve ${count - 1}` }).click();
   await page.fill('[aria-label="reason"]', "all checked");
   await page.keyboard.press("Shift+Enter");
-  await page.waitForFunction((n) => document.body.innerText.includes(`${n} of ${n} sent`), count - 1);
-  assert.equal(await rows.first().locator("td").last().innerText(), "");
-  assert.match(await rows.nth(1).locator("td").last().innerText(), /executed|decided|waiting|running/);
+  await page.waitForFunction((n) => document.body.innerText.includes(`${n} of ${n} approved`), count - 1);
+  assert.equal(await rows.first().locator("[data-outcome]").count(), 0);
+  assert.match(await rows.nth(1).locator("[data-outcome]").innerText(), /executed|decided|waiting|running/);
+  await close();
+});
+
+/** call asks the API as the operator. */
+const call = async (path, body) => {
+  const answer = await fetch(`${server.url}/api${path}`, {
+    method: body ? "POST" : "GET",
+    headers: { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  assert.ok(answer.ok, `${path}: ${answer.status}`);
+  return answer.json();
+};
+const gateOf = async (query) => (await call(`/gates?${query}`)).items[0];
+
+test("what one asked for oneself is not for oneself, and a set says for how many a verdict works", async () => {
+  const input = { Supplier: "Own", IBAN: "CH9300762011623852957", Account: 70012, Amount: 12.5, Currency: "EUR" };
+  for (const n of ["own-1", "own-2"])
+    await call("/programs/invoice/runs", { id: `invoice-${n}`, input: { ...input, Number: `INV-${n}` } });
+  const { page, close } = await open(browser, server, "/?show=open");
+  await page.waitForFunction(() => document.body.innerText.includes("invoice-own-2"));
+  await page.getByRole("link", { name: "For me" }).click();
+  await page.waitForSelector(article);
+  const count = async () => Number(await page.locator("nav[aria-label=inbox] [aria-current] span").innerText());
+  assert.equal(await count(), (await call("/gates?assignee=me&limit=200")).items.length);
+  assert.ok(!(await page.innerText("main")).includes("invoice-own"));
+  await page.goto(`${server.url}/?show=open&set=pay-invoice`);
+  const set = page.getByRole("article", { name: "decide together" });
+  await set.waitFor();
+  const bar = set.locator("footer");
+  const [, approve, reject] = /Approve (\d+)\s+Reject (\d+)/.exec(await bar.innerText()) ?? [];
+  assert.equal(Number(reject) - Number(approve), 2, await bar.innerText());
+  assert.match(
+    await bar.innerText(),
+    /Approve does not work for 2 \(2: operator asked for this and cannot approve it\)/,
+  );
+  assert.match(
+    await set.getByRole("region", { name: "left out" }).innerText(),
+    /INV-1016.*other rules for its values/s,
+  );
+  for (const box of await set.getByRole("checkbox", { name: /invoice-\d/ }).all()) await box.uncheck();
+  await bar.getByRole("button", { name: "Reject 2" }).click();
+  assert.match(await bar.innerText(), /Reject 2 of 2/);
+  await page.keyboard.press("Shift+Enter");
+  await bar.getByText(/^2 of 2 rejected: .* left out \(/).waitFor();
+  await close();
+});
+
+test("an answer with nothing chosen is not sent, and one that is refused stays in the form", async () => {
+  const gate = await gateOf("question=choose-focus");
+  const { page, close } = await open(browser, server, `/?gate=${gate.id}`);
+  await page.waitForSelector(article);
+  assert.match(await page.innerText(article), /What the question is about/);
+  let refuse = true;
+  let sent = 0;
+  await page.route(/\/respond/, (route) => {
+    sent++;
+    if (!refuse) return route.continue();
+    const body = {
+      code: "invalid",
+      field: "value",
+      detail: "value does not satisfy it: at focus: type: no",
+      status: 400,
+    };
+    return route.fulfill({ status: 400, contentType: "application/problem+json", body: JSON.stringify(body) });
+  });
+  const field = page.locator("select");
+  await page.getByRole("button", { name: "Respond" }).click();
+  await page.waitForFunction(() => document.activeElement?.tagName === "SELECT");
+  await page.keyboard.press("Shift+Enter");
+  await page.getByRole("alert").getByText("“focus” choose one.").waitFor();
+  assert.equal(await field.getAttribute("aria-invalid"), "true");
+  assert.equal(sent, 0);
+  await field.selectOption("costs");
+  await field.press("Shift+Enter");
+  await page.locator("[aria-label=value]").getByText("no", { exact: true }).waitFor();
+  assert.equal(await field.inputValue(), '"costs"');
+  refuse = false;
+  await field.press("Shift+Enter");
+  await page
+    .locator("[aria-label=outcome]")
+    .getByText(/answered by operator/)
+    .waitFor();
+  assert.match(await page.innerText("[aria-label='the answer']"), /costs/);
+  assert.equal(sent, 2);
+  await close();
+});
+
+test("an unknown outcome says what each answer does, and leads to what licensed it", async () => {
+  const gate = await gateOf("kind=outcome");
+  const { page, close } = await open(browser, server, `/?gate=${gate.id}`);
+  await page.waitForSelector(article);
+  const bar = page.locator(`${article} footer`);
+  await bar.getByRole("button", { name: "It was done" }).waitFor();
+  assert.equal(await bar.getByRole("button", { name: "Approve" }).count(), 0);
+  await bar.getByRole("button", { name: "Do it again" }).click();
+  await bar.getByText(/it is done twice/).waitFor();
+  await page.keyboard.press("Escape");
+  assert.ok(!(await page.innerText("h2")).includes("gate-"));
+  await page.getByRole("link", { name: "the approval and its receipt" }).click();
+  await page.waitForURL(/\/gates\/gate-/);
+  await close();
+});
+
+test("a second tap at the place of Approve sends nothing", async () => {
+  const gate = await gateOf("question=send-newsletter");
+  const { page, close } = await open(browser, server, `/?gate=${gate.id}`, {
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+  });
+  const approve = page.getByRole("button", { name: "Approve" });
+  const { x, y, width, height } = await approve.boundingBox();
+  const [at, down] = [x + width / 2, y + height / 2];
+  await page.touchscreen.tap(at, down);
+  await page.waitForSelector('form [aria-label="reason"]');
+  await page.touchscreen.tap(at, down);
+  assert.equal(await page.locator("form").getByRole("button", { name: "Approve" }).count(), 1, "two taps decided");
+  assert.equal((await call(`/gates/${gate.id}`)).state, "open");
+  await close();
+});
+
+test("a viewer sees all that waits, and reads once that they decide nothing", async () => {
+  const token = await person(server, "viewer");
+  const { page, close } = await open(browser, server, "/", { token });
+  await page.waitForSelector(article);
+  assert.equal(await page.getByRole("link", { name: "For me" }).count(), 0);
+  assert.equal(await page.getByRole("link", { name: /wait for you/ }).count(), 0);
+  const text = await page.innerText("main");
+  assert.equal(text.match(/viewer/g).length, 1, text);
+  assert.equal(await page.locator("article footer").count(), 0);
+  await page.getByRole("link", { name: "Decided" }).first().click();
+  await page.getByRole("link", { name: "Expired" }).click();
+  await page.waitForFunction(() => /expired/.test(document.querySelector("main li a")?.innerText ?? ""));
   await close();
 });

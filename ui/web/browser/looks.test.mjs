@@ -24,6 +24,8 @@ const screens = [
   { name: "question", path: "/", ready: "main li a", open: true },
   { name: "confirm", path: "/", ready: "main li a", open: true, press: "Approve" },
   { name: "set", path: "/?set=refund", ready: "[aria-label='decide together']" },
+  { name: "unknown", path: "/", ready: "main li a", act: pick("It is not known", "It was done") },
+  { name: "answer", path: "/", ready: "main li a", act: pick("What shall the report", "Respond", "choose one") },
   { name: "file", path: "/file", ready: "main label" },
   { name: "missing", path: "/threads/nosuchthread", ready: "main h2" },
   { name: "node", path: "/threads?program=invoice&node=approve", ready: "[role=row] a" },
@@ -55,6 +57,19 @@ function look(ready) {
   return async (page) => {
     await page.locator("[data-rows] li a").first().click();
     await page.waitForSelector(ready);
+  };
+}
+
+/** pick opens a question, presses a button of it, and with lacks sends what is not complete. */
+function pick(intent, button, lacks) {
+  return async (page) => {
+    await page.getByRole("link", { name: intent }).click();
+    await page.getByRole("button", { name: button, exact: false }).first().click();
+    const field = page.locator("[aria-label=value] :is(input, select)").first();
+    await field.waitFor();
+    if (!lacks) return;
+    await field.press("Shift+Enter");
+    await page.getByRole("alert").getByText(lacks).first().waitFor();
   };
 }
 

@@ -3,11 +3,14 @@ import { api, get, type Gate } from "../api/client";
 
 export type Place = "mine" | "open" | "decided";
 
+/** Settled says which of those that wait no more: what became of them, and whether by oneself. */
+export type Settled = { state: "decided" | "expired" | "withdrawn"; mine: boolean };
+
 const pageSize = 200;
 
-const queryOf = (place: Place) =>
+const queryOf = (place: Place, settled: Settled) =>
   place === "decided"
-    ? { state: "decided" as const, limit: 50 }
+    ? { state: settled.state, limit: 50, ...(settled.mine ? { decider: "me" } : {}) }
     : {
         state: "open" as const,
         order: "deadline" as const,
@@ -17,20 +20,31 @@ const queryOf = (place: Place) =>
       };
 
 /** useGates lists gates by page: those that wait with the earliest deadline first, or the newest decisions. */
-export const useGates = (place: Place) =>
+export const useGates = (place: Place, settled: Settled = { state: "decided", mine: false }, enabled = true) =>
   useInfiniteQuery({
-    queryKey: ["live", "gates", place],
+    queryKey: ["live", "gates", place, ...(place === "decided" ? [settled.state, settled.mine] : [])],
+    enabled,
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
       get(
         api.GET("/api/gates", {
           signal,
-          params: { query: { ...queryOf(place), ...(pageParam ? { cursor: pageParam } : {}) } },
+          params: { query: { ...queryOf(place, settled), ...(pageParam ? { cursor: pageParam } : {}) } },
         }),
       ),
     getNextPageParam: (last) => last.next,
     placeholderData: keepPreviousData,
   });
+
+/** countOf says how many questions a list counted, or found more than that. */
+export const countOf = (
+  page: { counts?: Record<string, unknown>; more?: boolean } | undefined,
+  name?: string,
+): string => {
+  const all = Object.entries(page?.counts ?? {}).filter(([n]) => name === undefined || n === name);
+  const n = all.reduce((sum, [, count]) => sum + Number(count), 0);
+  return page?.counts ? `${n.toLocaleString("en")}${page.more ? "+" : ""}` : "";
+};
 
 /** useSessions lists the approvals whose callers wait on a connection. No event tells of them. */
 export const useSessions = () =>

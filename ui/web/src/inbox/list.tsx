@@ -6,9 +6,9 @@ import { done, useOutcome } from "../gate/decide";
 import { useSnoozed } from "../gate/snoozed";
 import { named } from "../parts/id";
 import { Said } from "../parts/said";
+import { effectOf, isUnknown } from "../gate/right";
 import { Ago, exact, isSoon, length, useNow } from "../parts/time";
 import type { Group } from "./order";
-import { setOf } from "./together";
 import css from "./list.module.css";
 
 type Props = {
@@ -17,24 +17,23 @@ type Props = {
   gone: Set<string>;
   address: (id: string) => string;
   decided: boolean;
-  set: (name: string) => string;
+  /** set is the address at which questions of a name are decided together, where some can be. */
+  set: (group: Group) => string | undefined;
+  /** count says how many questions of a name there are, also beyond the list. */
+  count: (group: Group) => string;
 };
 
 /** List shows questions in two lines each, grouped by their name. */
-export const List = ({ groups, chosen, gone, address, decided, set }: Props) => (
+export const List = ({ groups, chosen, gone, address, decided, set, count }: Props) => (
   <>
     {groups.map((g) => (
       <section key={g.name} aria-label={g.name || "questions"}>
         {g.name && (
           <h2 className={css.group}>
-            <Said>{g.name}</Said>
+            <Said>{titleOf(g)}</Said>
             <span>
-              {setOf(g.gates).length > 0 && (
-                <Link href={set(g.name)} className={css.set}>
-                  decide together
-                </Link>
-              )}
-              {g.gates.length}
+              <Together href={set(g)} />
+              {count(g)}
             </span>
           </h2>
         )}
@@ -54,6 +53,16 @@ export const List = ({ groups, chosen, gone, address, decided, set }: Props) => 
     ))}
   </>
 );
+
+const titleOf = ({ gates, name }: Group) =>
+  gates[0] && isUnknown(gates[0]) ? `${effectOf(gates[0])}: outcome unknown` : name;
+
+const Together = ({ href }: { href: string | undefined }) =>
+  href && (
+    <Link href={href} className={css.set}>
+      decide together
+    </Link>
+  );
 
 function Row({
   gate,
@@ -83,7 +92,7 @@ function Row({
         </span>
         <span className={css.end}>
           {settled ? (
-            <Ended gate={gate} />
+            <Ended gate={gate} who={decided} />
           ) : snoozed ? (
             <span className={css.quiet} title={exact(snoozed)}>
               snoozed
@@ -105,7 +114,7 @@ function about(gate: Gate): string {
   if (inSession(gate)) return "somebody waits on a connection";
   const votes = (gate.votes ?? []).filter((v) => v.verdict === "approve").length;
   return [
-    named(gate.thread),
+    gate.branch === "main" ? named(gate.thread) : `${named(gate.thread)} ${gate.branch}`,
     gate.requestedBy && `asked by ${gate.requestedBy}`,
     gate.quorum && `${votes} of ${gate.quorum.need}`,
     gate.supersedes && "replaces an older question",
@@ -120,18 +129,28 @@ function Due({ gate }: { gate: Gate }) {
   const ms = Date.parse(gate.expiresAt) - now;
   return (
     <time dateTime={gate.expiresAt} className={isSoon(gate.createdAt, gate.expiresAt, now) ? css.soon : css.quiet}>
-      {ms <= 0 ? "over" : length(ms)}
+      {ms <= 0 ? "deadline passed" : length(ms)}
     </time>
   );
 }
 
-function Ended({ gate }: { gate: Gate }) {
+function Ended({ gate, who }: { gate: Gate; who: boolean }) {
   const now = useGate(gate.id, !gate.decision && !inSession(gate));
   const decision = gate.decision ?? now.data?.decision;
-  if (!decision) return <span className={css.quiet}>sent</span>;
+  if (!decision) return <span className={css.quiet}>{now.data?.state === "open" ? "waits for others" : "sent"}</span>;
   return (
     <span className={css.quiet}>
-      {done(decision.verdict)} <Ago at={decision.at} />
+      {done(decision.verdict)}
+      {who && isPersons(decision.verdict) && (
+        <>
+          {" "}
+          by <Said>{decision.by}</Said>
+        </>
+      )}{" "}
+      <Ago at={decision.at} />
     </span>
   );
 }
+
+/** isPersons tells a verdict of a person from what the runtime says of a question that waits no more. */
+const isPersons = (verdict: string) => verdict !== "expire" && verdict !== "cancel";

@@ -1,15 +1,30 @@
 // What the inbox shows, in which order. Items that were decided stay where they were until the place
-// is left, so that nothing moves under the hand of a person.
+// is left, and what comes later stands below what was seen, so that nothing moves under the hand of a
+// person.
 
 import type { Gate } from "../api/client";
 
 export type Group = { name: string; gates: Gate[] };
 
-/** key orders the questions of a group: sessions by their seconds, then the earliest deadline, then the oldest. */
-const key = (g: Gate) => `${g.expiresAt ?? "~"} ${g.createdAt ?? ""} ${g.id}`;
+/** A Rank is when a question was seen first: those of one rank are ordered by their deadlines. */
+export type Rank = (id: string) => number;
+
+/** placeOf orders the questions of a group: sessions by their seconds, then the earliest deadline, then the oldest. */
+const placeOf = (g: Gate, rank: Rank): [number, number, number, string] => [
+  g.kind === "session" ? 0 : 1,
+  rank(g.id),
+  g.expiresAt ? Date.parse(g.expiresAt) : Infinity,
+  g.id, // ids begin with the time
+];
+
+function compare(a: Gate, b: Gate, rank: Rank): number {
+  const [x, y] = [placeOf(a, rank), placeOf(b, rank)];
+  const at = x.findIndex((v, i) => v !== y[i]);
+  return at < 0 ? 0 : (x[at] as number) < (y[at] as number) ? -1 : 1;
+}
 
 /** grouped puts gates of one name together. The group with the earliest deadline is first. */
-export function grouped(gates: Gate[], ordered: boolean): Group[] {
+export function grouped(gates: Gate[], ordered: boolean, rank: Rank = () => 0): Group[] {
   if (ordered) return gates.length ? [{ name: "", gates }] : [];
   const groups = new Map<string, Gate[]>();
   for (const g of gates) {
@@ -17,25 +32,35 @@ export function grouped(gates: Gate[], ordered: boolean): Group[] {
     if (list) list.push(g);
     else groups.set(g.name, [g]);
   }
-  const all = [...groups].map(([name, list]) => ({ name, gates: list.sort((a, b) => (key(a) < key(b) ? -1 : 1)) }));
-  return all.sort((a, b) => (key(a.gates[0] as Gate) < key(b.gates[0] as Gate) ? -1 : 1));
+  const by = (a: Gate, b: Gate) => compare(a, b, rank);
+  const all = [...groups].map(([name, list]) => ({ name, gates: list.sort(by) }));
+  return all.sort((a, b) => by(a.gates[0] as Gate, b.gates[0] as Gate));
 }
 
 /** Seen keeps what a place has shown, so that what is gone from the server's list stays as decided. */
 export class Seen {
-  private readonly gates = new Map<string, Gate>();
+  private readonly gates = new Map<string, { gate: Gate; rank: number }>();
+  private rank = 0;
 
   /** merge returns what is to be shown: the list, and what was seen before. gone has the latter's ids. */
   merge(list: Gate[]): { gates: Gate[]; gone: Set<string> } {
     const gone = new Set(this.gates.keys());
+    const later = this.gates.size > 0 && list.some((g) => !this.gates.has(g.id));
+    if (later) this.rank++;
     for (const g of list) {
-      this.gates.set(g.id, g);
+      this.gates.set(g.id, { gate: g, rank: this.gates.get(g.id)?.rank ?? this.rank });
       gone.delete(g.id);
     }
-    return { gates: [...this.gates.values()], gone };
+    return { gates: [...this.gates.values()].map((s) => s.gate), gone };
   }
 
-  drop(id: string) {
-    this.gates.delete(id);
+  rankOf: Rank = (id) => this.gates.get(id)?.rank ?? 0;
+
+  /** settle puts all in the order of deadlines: for when the reader moves. It says whether something may move. */
+  settle(): boolean {
+    const moves = this.rank > 0;
+    for (const s of this.gates.values()) s.rank = 0;
+    this.rank = 0;
+    return moves;
   }
 }

@@ -2,10 +2,13 @@ import { ArrowLeft } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import type { Gate } from "../api/client";
-import { inSession, useGates, useSessions, type Place } from "../data/gates";
+import { countOf, inSession, useGate, useGates, useSessions, type Place, type Settled } from "../data/gates";
+import { useDecides } from "../data/me";
 import { outcomeOf } from "../gate/decide";
 import { GateDetail } from "../gate/detail";
+import { mayDecide } from "../gate/right";
 import { isSnoozed } from "../gate/snoozed";
+import { announce } from "../parts/announce";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
 import { Empty, Failure, Skeleton } from "../parts/notice";
@@ -14,12 +17,13 @@ import { useWidth } from "../parts/wide";
 import { Bar } from "../shell/bar";
 import { useKeys } from "../shell/keys";
 import { List } from "./list";
-import { grouped, Seen } from "./order";
-import { setOf } from "./together";
+import { grouped, Seen, type Group } from "./order";
+import { together as splitOf } from "./together";
 import css from "./screen.module.css";
 
 const Beside = later(async () => (await import("./beside")).Beside);
 const SetDetail = later(async () => (await import("./set")).SetDetail);
+const Ends = later(async () => (await import("./ends")).Ends);
 
 const places: { place: Place; name: string; show: string }[] = [
   { place: "mine", name: "For me", show: "" },
@@ -42,52 +46,86 @@ const empties: Record<Place, { title: string; text: string }> = {
   },
 };
 
-/** InboxScreen lists what waits for a decision, and shows one question of it. */
+/** InboxScreen lists what waits for a decision, and shows one question of it. A viewer sees all that waits. */
 export function InboxScreen() {
   const query = new URLSearchParams(useSearch());
-  const place = places.find((p) => p.show === (query.get("show") ?? "")) ?? places[0]!;
+  const decides = useDecides();
+  const mine = decides ? places : places.slice(1);
+  const place = mine.find((p) => p.show === (query.get("show") ?? "")) ?? mine[0]!;
+  const settled: Settled = {
+    state: (["expired", "withdrawn"] as const).find((s) => s === query.get("state")) ?? "decided",
+    mine: query.get("by") === "me",
+  };
   return (
     <InboxPlace
-      key={place.place}
+      key={`${place.place} ${settled.state} ${settled.mine}`}
+      places={mine}
       place={place.place}
+      settled={settled}
       chosen={query.get("gate") ?? undefined}
       set={query.get("set") ?? undefined}
     />
   );
 }
 
-const addressOf = (place: Place, gate?: string, set?: string) => {
+/** addressOf is where a place is shown, with a question or a set of it. */
+function addressOf(place: Place, settled?: Settled, gate?: string, set?: string): string {
   const show = places.find((p) => p.place === place)?.show;
   const query = new URLSearchParams({
     ...(show ? { show } : {}),
+    ...(place === "decided" && settled && settled.state !== "decided" ? { state: settled.state } : {}),
+    ...(place === "decided" && settled?.mine ? { by: "me" } : {}),
     ...(gate ? { gate } : {}),
     ...(set ? { set } : {}),
   }).toString();
   return query ? `/?${query}` : "/";
+}
+
+type PlaceProps = {
+  places: typeof places;
+  place: Place;
+  settled: Settled;
+  chosen: string | undefined;
+  set: string | undefined;
 };
 
-function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | undefined; set: string | undefined }) {
+function InboxPlace({ places, place, settled, chosen, set }: PlaceProps) {
   const [, go] = useLocation();
-  const list = useGates(place);
+  const list = useGates(place, settled);
   const sessions = useSessions();
   const seen = useRef(new Seen());
+  const [moved, setMoved] = useState(0);
   const { groups, flat, gone } = useMemo(() => {
     const waiting = place === "decided" ? [] : (sessions.data ?? []);
-    const read = [...waiting, ...(list.data?.pages ?? []).flatMap((p) => p.items)];
+    const mine = place === "mine" ? waiting.filter(mayDecide) : waiting;
+    const read = [...mine, ...(list.data?.pages ?? []).flatMap((p) => p.items)];
     const { gates, gone } = place === "decided" ? { gates: read, gone: new Set<string>() } : seen.current.merge(read);
-    const groups = grouped(gates, place === "decided");
+    const groups = grouped(gates, place === "decided", seen.current.rankOf);
     return { groups, flat: groups.flatMap((g) => g.gates), gone };
-  }, [list.data, sessions.data, place]);
+  }, [list.data, sessions.data, place, moved]);
+  const hovered = useRef(false);
+  // Nothing moves under a pointer that is over the list, and nothing at all until the reader moves.
+  const move = () => !hovered.current && seen.current.settle() && setMoved((n) => n + 1);
+  useEffect(() => void move(), [chosen]);
   const wide = useWidth(900);
   const vast = useWidth(1920);
   const auto = useRef<string>(undefined); // what was selected without anybody's doing: it stays
   const found = flat.find((g) => g.id === (chosen ?? auto.current));
   const together = groups.find((g) => g.name === set);
+  const other = useGate(chosen, chosen !== undefined && found === undefined && !list.isPending);
   const gate: Gate | undefined =
-    together || (chosen === undefined && !wide) ? undefined : (found ?? (chosen === undefined ? flat[0] : undefined));
+    together || (chosen === undefined && !wide)
+      ? undefined
+      : (found ?? (chosen === undefined ? flat[0] : chosen === other.data?.id ? other.data : undefined));
   if (chosen === undefined && !together) auto.current = gate?.id;
-  const select = (g: Gate | undefined) => g && go(addressOf(place, g.id), { replace: true });
-  const step = (by: number) => select(flat[Math.min(flat.length - 1, Math.max(0, flat.indexOf(gate as Gate) + by))]);
+  const address = (id: string) => addressOf(place, settled, id);
+  const nth = (g: Gate) => `${flat.indexOf(g) + 1} of ${flat.length}${list.hasNextPage ? "+" : ""}`;
+  const step = (by: number) => {
+    const next = flat[Math.min(flat.length - 1, Math.max(0, flat.indexOf(gate as Gate) + by))];
+    if (!next) return;
+    announce(`${nth(next)}: ${next.intent}`);
+    go(address(next.id), { replace: true });
+  };
   useKeys({
     j: () => step(1),
     k: () => step(-1),
@@ -95,7 +133,11 @@ function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | und
   });
   useTitle(flat.length - gone.size, place);
 
-  const position = gate ? `${flat.indexOf(gate) + 1} of ${flat.length}${list.hasNextPage ? "+" : ""}` : "";
+  const first = list.data?.pages[0];
+  const sets = (g: Group) =>
+    place !== "decided" && splitOf(waitingOf(g.gates, gone)).set.length > 0
+      ? addressOf(place, settled, undefined, g.name)
+      : undefined;
   return (
     <>
       <Bar title="Inbox">
@@ -105,17 +147,25 @@ function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | und
             name: p.name,
             href: addressOf(p.place),
             on: p.place === place,
-            count: p.place === place ? countOf(list.data?.pages[0]?.counts) : "",
+            count: p.place === place ? countOf(first) : "",
           }))}
         />
       </Bar>
       <div className={(gate || together) && !wide ? `${css.inbox} ${css.one}` : css.inbox}>
-        <div className={css.list}>
+        <div
+          className={css.list}
+          onPointerEnter={(e) => (hovered.current = e.pointerType === "mouse")}
+          onPointerLeave={() => {
+            hovered.current = false;
+            move();
+          }}
+        >
+          {place === "decided" && <Ends settled={settled} address={(s) => addressOf(place, s)} />}
           {list.isPending && <Skeleton rows={8} height={55} />}
           {list.error && <Failure error={list.error} safe="What waits stays on record." />}
           {list.data && flat.length === 0 && (
             <Empty
-              title={empties[place].title}
+              title={titleOf(place, settled)}
               command={place === "decided" ? undefined : 'posthouse send AGENT "a request"'}
             >
               {empties[place].text}
@@ -125,9 +175,10 @@ function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | und
             groups={groups}
             chosen={gate?.id}
             gone={gone}
-            address={(id) => addressOf(place, id)}
+            address={address}
             decided={place === "decided"}
-            set={(name) => addressOf(place, undefined, name)}
+            set={sets}
+            count={(g) => countOf(first, g.name) || String(g.gates.length)}
           />
           {list.hasNextPage && (
             <div className={css.more}>
@@ -137,20 +188,37 @@ function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | und
             </div>
           )}
         </div>
-        {together && <SetPane key={together.name} gates={together.gates} address={(id) => addressOf(place, id)} />}
+        {together && (
+          <SetPane
+            key={together.name}
+            gates={together.gates}
+            gone={gone}
+            unread={list.hasNextPage}
+            address={(id) => (id ? address(id) : addressOf(place))}
+          />
+        )}
+        {other.error && !gate && !together && (
+          <div className={css.failed}>
+            <Failure error={other.error} />
+          </div>
+        )}
         {gate && (
           <GateDetail
             key={gate.id}
             listed={gate}
             gone={gone.has(gate.id) && !isSnoozed(gate.id)}
-            go={(id) => go(addressOf(place, id))}
+            byItself={chosen === undefined}
+            go={(id) => go(address(id))}
             back={
-              <p className={css.back}>
-                <Link href={addressOf(place)}>
-                  <ArrowLeft size={16} strokeWidth={1.5} aria-hidden /> Inbox
-                </Link>
-                <span>{position}</span>
-              </p>
+              <>
+                <p className={css.back}>
+                  <Link href={addressOf(place, settled)}>
+                    <ArrowLeft size={16} strokeWidth={1.5} aria-hidden /> Inbox
+                  </Link>
+                  <span>{flat.includes(gate) && nth(gate)}</span>
+                </p>
+                {!flat.includes(gate) && <p className={css.other}>{elsewhere(gate, place)}</p>}
+              </>
             }
           />
         )}
@@ -160,21 +228,34 @@ function InboxPlace({ place, chosen, set }: { place: Place; chosen: string | und
   );
 }
 
+/** waitingOf are those of some questions that nobody decided yet, as far as this page knows. */
+const waitingOf = (gates: Gate[], gone: Set<string>) => gates.filter((g) => !gone.has(g.id) && !outcomeOf(g.id));
+
+type PaneProps = { gates: Gate[]; gone: Set<string>; unread: boolean; address: (id: string) => string };
+
 /** SetPane keeps the questions of a set as they were when it was opened. */
-function SetPane({ gates, address }: { gates: Gate[]; address: (id: string) => string }) {
-  const [kept] = useState(() => {
-    const set = setOf(gates);
-    return { set, others: gates.filter((g) => !outcomeOf(g.id)).length - set.length };
-  });
+function SetPane({ gates, gone, unread, address }: PaneProps) {
+  const [kept] = useState(() => splitOf(waitingOf(gates, gone)));
   return kept.set.length > 0 ? (
-    <SetDetail gates={kept.set} others={kept.others} address={address} />
+    <SetDetail gates={kept.set} left={kept.left} unread={unread} gone={gone} address={address} />
   ) : (
     <Empty title="Nothing to decide together">What waits here has to be decided one by one.</Empty>
   );
 }
 
-const countOf = (counts: Record<string, unknown> | undefined) =>
-  counts ? String(Object.values(counts).reduce((a: number, b) => a + Number(b), 0)) : "";
+const titleOf = (place: Place, { state, mine }: Settled) =>
+  place !== "decided"
+    ? empties[place].title
+    : mine
+      ? "You have decided none of these"
+      : `Nothing ${state === "decided" ? "is decided" : state === "expired" ? "has expired" : "was withdrawn"} yet`;
+
+/** elsewhere says why a question that an address leads to is not on the list beside it. */
+function elsewhere(gate: Gate, place: Place): string {
+  if (gate.state !== "open") return place === "decided" ? "It is further down this list." : "It waits no more.";
+  if (place === "decided") return "It is not decided: it waits still.";
+  return place === "mine" ? "It is not among those for you." : "It is further down this list.";
+}
 
 function useTitle(open: number, place: Place) {
   useEffect(() => {

@@ -1,146 +1,104 @@
 import { Check, X } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { Gate } from "../api/client";
-import { send, useOutcome } from "../gate/decide";
+import { outcomeOf, send } from "../gate/decide";
+import { useReady } from "../gate/ready";
+import { announce } from "../parts/announce";
 import { Button } from "../parts/button";
-import { Chip } from "../parts/chip";
-import { Said } from "../parts/said";
 import { Folds, useFolds } from "../parts/fold";
-import { Value } from "../parts/value";
-import { inline, onRecord } from "../text/json";
-import { sumsOf } from "./sums";
+import { Said } from "../parts/said";
+import { useNow } from "../parts/time";
+import { SetTable, useCells } from "./set-table";
+import { reasons, takes, whyNot, type Left, type Verb } from "./together";
 import css from "./set.module.css";
 
 const atOnce = 4;
 
-type Verb = "approve" | "reject";
+type Sent = { verb: Verb; done: number; of: number; refused: number; left: { why: string }[] };
+
+type Props = { gates: Gate[]; left: Left[]; unread: boolean; gone: Set<string>; address: (id: string) => string };
 
 /**
- * SetDetail decides several gates of one question: a row each, a column a member, with what differs
- * marked and sums that are exact. Each gets a decision and a receipt of its own.
+ * SetDetail decides several gates of one question: a row each, with what differs marked and sums that
+ * are exact. Each gets a decision and a receipt of its own. What a verdict cannot be given to is said
+ * before and after, with why.
  */
-export function SetDetail({
-  gates,
-  others,
-  address,
-}: {
-  gates: Gate[];
-  others: number;
-  address: (id: string) => string;
-}) {
+export function SetDetail({ gates, left, unread, gone, address }: Props) {
+  const now = useNow();
   const [out, setOut] = useState(new Set<string>());
   const [verb, setVerb] = useState<Verb>();
   const [reason, setReason] = useState("");
-  const [at, setAt] = useState<{ done: number; of: number }>();
+  const [sent, setSent] = useState<Sent>();
   const { folded, showAll, scope } = useFolds();
-  const chosen = gates.filter((g) => !out.has(g.id));
-  const columns = gates[0]?.binding ?? [];
-  const cell = (g: Gate, i: number) => onRecord(g.binding[i]?.value) ?? { kind: "text" as const, source: "null" };
-  const differs = columns.map((_, i) => new Set(gates.map((g) => inline(cell(g, i)))).size > 1);
-  const sums = sumsOf(
-    columns.map((c) => c.name),
-    chosen.map((g) => columns.map((_, i) => inline(cell(g, i)))),
-  );
+  const end = useRef<HTMLButtonElement>(null);
+  const busy = sent !== undefined && sent.done < sent.of;
+  const isOpen = (g: Gate) => !gone.has(g.id) && outcomeOf(g.id)?.step !== "acknowledged";
+  const chosen = gates.filter((g) => !out.has(g.id) && isOpen(g));
+  const given = (v: Verb) => chosen.filter((g) => takes(g, v, now));
+  const kept = (v: Verb) => chosen.flatMap((g) => (takes(g, v, now) ? [] : [{ gate: g, why: whyNot(g, v, now) }]));
+  const cells = useCells(gates, verb ? given(verb) : chosen);
   const flip = (id: string) => {
     const next = new Set(out);
     if (!next.delete(id)) next.add(id);
     setOut(next);
   };
   const run = async (v: Verb) => {
+    const queue = given(v);
+    if (queue.length === 0) return;
     setVerb(undefined);
-    const queue = [...chosen];
-    let done = 0;
-    setAt({ done, of: queue.length });
+    const so: Sent = { verb: v, done: 0, of: queue.length, refused: 0, left: [...kept(v), ...left] };
+    setSent({ ...so });
     const work = async () => {
       for (let g = queue.shift(); g; g = queue.shift()) {
         await send(g, { verb: v, reason });
-        setAt({ done: ++done, of: chosen.length });
+        so.done++;
+        if (outcomeOf(g.id)?.step === "refused") so.refused++;
+        setSent({ ...so });
       }
     };
     await Promise.all(Array.from({ length: atOnce }, work));
+    announce(became(so));
   };
+  useEffect(() => {
+    if (sent && !busy) end.current?.focus();
+  }, [sent, busy]);
+  const hidden = folded > 0 || cells.cut;
   return (
     <article className={css.set} aria-label="decide together">
       <div className={css.scroll}>
+        <p className={css.back}>
+          <Link href={address("")}>Inbox</Link>
+        </p>
         <h2 className={css.title}>
           <Said>{gates[0]?.name}</Said>: {gates.length} questions
         </h2>
         <p className={css.about}>
           A row is a question, with the values that it is about exactly as they are on record. What differs is marked.
           Each gets a decision of its own.
-          {others > 0 &&
-            ` ${others} more of this name ${others === 1 ? "is" : "are"} not here: those are decided one by one.`}
+          {unread && " There are more questions than the list has read: those are not here."}
         </p>
         <Folds scope={scope}>
-          <div className={css.wide} tabIndex={0} role="group" aria-label="questions">
-            <table className={css.table}>
-              <thead>
-                <tr>
-                  <th scope="col">
-                    <span className="visually-hidden">chosen</span>
-                  </th>
-                  <th scope="col">thread</th>
-                  {columns.map((c) => (
-                    <th key={c.name} scope="col">
-                      <Said>{c.label}</Said>
-                    </th>
-                  ))}
-                  <th scope="col">outcome</th>
-                </tr>
-              </thead>
-              <tbody>
-                {gates.map((g) => (
-                  <tr key={g.id}>
-                    <td>
-                      <input
-                        type="checkbox"
-                        checked={!out.has(g.id)}
-                        disabled={at !== undefined}
-                        onChange={() => flip(g.id)}
-                        aria-label={`decide ${g.thread}`}
-                      />
-                    </td>
-                    <td>
-                      <Link href={address(g.id)}>
-                        <Said>{g.thread}</Said>
-                      </Link>
-                    </td>
-                    {columns.map((c, i) => (
-                      <td key={c.name} className={differs[i] ? css.differs : undefined}>
-                        <Value node={cell(g, i)} />
-                      </td>
-                    ))}
-                    <td>
-                      <RowOutcome id={g.id} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-              <tfoot>
-                <tr>
-                  <td />
-                  <th scope="row">sum of {chosen.length}</th>
-                  {columns.map((c, i) => (
-                    <td key={c.name}>
-                      <code>{sums[i]}</code>
-                    </td>
-                  ))}
-                  <td />
-                </tr>
-              </tfoot>
-            </table>
-          </div>
+          <SetTable
+            gates={gates}
+            cells={cells}
+            address={address}
+            state={(g) => (gone.has(g.id) && !outcomeOf(g.id) ? "decided meanwhile" : notes(g, now))}
+            on={(g) => chosen.includes(g)}
+            flip={busy ? undefined : (g) => (isOpen(g) ? flip(g.id) : undefined)}
+            of={(verb ? given(verb) : chosen).length}
+          />
         </Folds>
+        {left.length > 0 && <LeftOut left={left} address={address} />}
       </div>
       <footer className={css.bar}>
-        {at ? (
-          <p role="status">
-            {at.done} of {at.of} sent{at.done === at.of ? ": each row says what became of it." : ""}
+        {sent && (
+          <p role="status" className={css.says}>
+            {busy ? `${sent.done} of ${sent.of} sent` : became(sent)}
           </p>
-        ) : verb ? (
+        )}
+        {busy ? null : verb ? (
           <form
-            className={css.line}
             onSubmit={(e) => e.preventDefault()}
             onKeyDown={(e) => {
               if (e.key === "Escape") setVerb(undefined);
@@ -149,55 +107,123 @@ export function SetDetail({
               e.preventDefault();
             }}
           >
-            <input
-              className={css.reason}
-              autoFocus
-              aria-label="reason"
-              placeholder="reason, on record with each"
-              maxLength={4000}
-              value={reason}
-              onChange={(e) => setReason(e.target.value)}
-            />
-            <Button tone={verb === "approve" ? "go" : "danger"} hint="Shift ⏎" onClick={() => void run(verb)}>
-              {verb === "approve" ? "Approve" : "Reject"} {chosen.length}
-            </Button>
-            <Button hint="Esc" onClick={() => setVerb(undefined)}>
-              Back
-            </Button>
+            <p className={css.says}>
+              <strong className={verb === "approve" ? css.go : css.bad}>
+                {names[verb]} {given(verb).length} of {chosen.length}
+              </strong>
+              {cells.total && (
+                <>
+                  , in all <Said>{cells.total}</Said>
+                </>
+              )}
+              .<LeftLine left={kept(verb)} />
+            </p>
+            <div className={css.line}>
+              <input
+                className={css.reason}
+                autoFocus
+                aria-label="reason"
+                placeholder="reason, on record with each"
+                maxLength={4000}
+                value={reason}
+                onChange={(e) => setReason(e.target.value)}
+              />
+              <Send verb={verb} n={given(verb).length} run={() => void run(verb)} />
+              <Button hint="Esc" onClick={() => setVerb(undefined)}>
+                Back
+              </Button>
+            </div>
           </form>
+        ) : sent ? (
+          <Button ref={end} onClick={() => setSent(undefined)}>
+            Go on
+          </Button>
         ) : (
-          <div className={css.line}>
-            <Button
-              tone={folded > 0 ? "plain" : "go"}
-              icon={<Check size={16} strokeWidth={1.5} aria-hidden />}
-              disabled={chosen.length === 0}
-              onClick={() => (folded > 0 ? showAll() : setVerb("approve"))}
-            >
-              {folded > 0 ? "Show all first" : `Approve ${chosen.length}`}
-            </Button>
-            <Button
-              icon={<X size={16} strokeWidth={1.5} aria-hidden />}
-              disabled={chosen.length === 0 || chosen.some((g) => !g.may.includes("reject"))}
-              onClick={() => setVerb("reject")}
-            >
-              Reject {chosen.length}
-            </Button>
-          </div>
+          <>
+            <p className={css.says}>
+              {chosen.length} chosen.
+              <LeftLine verb="approve" left={kept("approve")} />
+              <LeftLine verb="reject" left={kept("reject")} />
+              {left.length > 0 &&
+                ` ${left.length} more of this name ${left.length === 1 ? "is" : "are"} left out, see below the table.`}
+            </p>
+            <div className={css.line}>
+              <Button
+                tone={hidden ? "plain" : "go"}
+                icon={<Check size={16} strokeWidth={1.5} aria-hidden />}
+                disabled={given("approve").length === 0}
+                onClick={() => (hidden ? (showAll(), cells.show()) : setVerb("approve"))}
+              >
+                {hidden ? "Show all first" : `Approve ${given("approve").length}`}
+              </Button>
+              <Button
+                icon={<X size={16} strokeWidth={1.5} aria-hidden />}
+                disabled={given("reject").length === 0}
+                onClick={() => setVerb("reject")}
+              >
+                Reject {given("reject").length}
+              </Button>
+            </div>
+          </>
         )}
       </footer>
     </article>
   );
 }
 
-function RowOutcome({ id }: { id: string }) {
-  const outcome = useOutcome(id);
-  if (!outcome) return null;
-  if (outcome.step === "sending") return <span className={css.quiet}>sending</span>;
-  if (outcome.step === "refused")
-    return (
-      <span className={css.bad}>
-        <Said>{outcome.error instanceof Error ? outcome.error.message : String(outcome.error)}</Said>
-      </span>
-    );
-  return <Chip state={outcome.state === "done" ? "decided" : outcome.state} />;
+function Send({ verb, n, run }: { verb: Verb; n: number; run: () => void }) {
+  const ready = useReady();
+  return (
+    <Button tone={verb === "approve" ? "go" : "danger"} hint="Shift ⏎" disabled={!ready || n === 0} onClick={run}>
+      {names[verb]} {n}
+    </Button>
+  );
 }
+
+const names: Record<Verb, string> = { approve: "Approve", reject: "Reject" };
+const past: Record<Verb, string> = { approve: "approved", reject: "rejected" };
+
+/** notes says of a question which verdict it does not take, if there is one. */
+function notes(g: Gate, now: number): string {
+  const [approve, reject] = [whyNot(g, "approve", now), whyNot(g, "reject", now)];
+  if (approve === reject) return approve;
+  return approve ? `no approve: ${approve}` : `no reject: ${reject}`;
+}
+
+/** became says what came of a set, with what was left out of it. */
+function became({ verb, done, of, refused, left }: Sent): string {
+  const said = [`${done - refused} of ${of} ${past[verb]}: each row says what became of it.`];
+  if (refused > 0) said.push(`${refused} refused.`);
+  if (left.length > 0) said.push(`${left.length} left out (${reasons(left)}).`);
+  return said.join(" ");
+}
+
+/** LeftLine says for how many of those chosen a verdict does not work, and why. */
+function LeftLine({ left, verb }: { left: { why: string }[]; verb?: Verb }) {
+  if (left.length === 0) return null;
+  return (
+    <>
+      {" "}
+      {verb ? `${names[verb]} does not work for` : "Left out:"} {left.length} (<Said>{reasons(left)}</Said>).
+    </>
+  );
+}
+
+/** LeftOut lists the questions of the name that cannot be decided with the others, and why. */
+const LeftOut = ({ left, address }: { left: Left[]; address: (id: string) => string }) => (
+  <section className={css.left} aria-label="left out">
+    <h3>Left out: {left.length}, to be decided one by one</h3>
+    <ul>
+      {left.map(({ gate, why }) => (
+        <li key={gate.id}>
+          <Link href={address(gate.id)}>
+            <Said>{gate.intent || gate.thread}</Said>
+          </Link>{" "}
+          <span className={css.quiet}>
+            <Said>{why}</Said>
+          </span>
+        </li>
+      ))}
+    </ul>
+  </section>
+);
