@@ -2,7 +2,7 @@
 // acknowledged it, and what was sent once is not sent again: there is no undo of a decision.
 
 import { useSyncExternalStore } from "react";
-import { api, ask, get, Problem, type Gate, type Schemas } from "../api/client";
+import { api, ask, get, Problem, type Gate, type Grant, type Schemas } from "../api/client";
 import { inSession } from "../data/gates";
 import { queries } from "../data/query";
 import { compact, type Node } from "../text/json";
@@ -51,6 +51,17 @@ const past: Record<Verb, string> = {
 /** done is the word for a verdict that was given. */
 export const done = (verdict: string): string =>
   past[verdict as Verb] ?? (verdict === "cancel" ? "withdrawn" : verdict === "expire" ? "expired" : verdict);
+
+/** stateOf is the one word for what became of a question. */
+export function stateOf(gate: Grant["gate"] & { state?: string }, grant: Grant | undefined): string {
+  const d = gate.decision;
+  if (!d) return "waiting";
+  if (d.verdict === "expire") return "expired";
+  if (d.verdict === "cancel") return d.successor ? "superseded" : "withdrawn";
+  if (d.verdict === "reject") return "rejected";
+  if (grant && grant.licenses > 0 && grant.status !== "decided") return grant.status;
+  return done(d.verdict);
+}
 
 /** send sends a decision with the digest of what was on the screen, and keeps what becomes of it. */
 export async function send(gate: Gate, d: Draft): Promise<void> {

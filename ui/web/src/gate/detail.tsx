@@ -19,14 +19,14 @@ import { onRecord, pretty, texts, type Node } from "../text/json";
 import { threadPath } from "../thread/address";
 import { Actions } from "./actions";
 import { Approved } from "./content";
-import { done, useOutcome } from "./decide";
+import { done, stateOf, useOutcome } from "./decide";
 import { useDraft } from "./draft";
 import { isUnknown, rightOf } from "./right";
-import { Settled, stateOf } from "./settled";
 import css from "./detail.module.css";
 
 const ValueForm = later(async () => (await import("./form")).ValueForm);
 const Changes = later(async () => (await import("./changes")).Changes);
+const Settled = later(async () => (await import("./settled")).Settled);
 const Unknown = later(async () => (await import("./unknown")).Unknown);
 
 type Props = {

@@ -19,7 +19,8 @@ import { marked } from "../text/hidden";
 import { GateDetail } from "./detail";
 import { Life } from "./life";
 import { Newer } from "./neighbours";
-import { Answer, DecidedBy, RunFailed, stateOf } from "./settled";
+import { stateOf } from "./decide";
+import { Answer, DecidedBy, RunFailed } from "./settled";
 import { Verified } from "./verified";
 import css from "./screen.module.css";
 

@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import type { Decision, Gate, Grant } from "../api/client";
+import type { Decision, Gate } from "../api/client";
 import { inSession, useFailure, useGrant } from "../data/gates";
 import { Card } from "../parts/card";
 import { Said } from "../parts/said";
@@ -9,17 +9,6 @@ import { onRecord } from "../text/json";
 import { done, useOutcome } from "./decide";
 import { Verified } from "./verified";
 import css from "./settled.module.css";
-
-/** stateOf is the one word for what became of a question. */
-export function stateOf(gate: Grant["gate"] & { state?: string }, grant: Grant | undefined): string {
-  const d = gate.decision;
-  if (!d) return "waiting";
-  if (d.verdict === "expire") return "expired";
-  if (d.verdict === "cancel") return d.successor ? "superseded" : "withdrawn";
-  if (d.verdict === "reject") return "rejected";
-  if (grant && grant.licenses > 0 && grant.status !== "decided") return grant.status;
-  return done(d.verdict);
-}
 
 /** DecidedBy says who decided, for whom, by which way, and why. */
 export function DecidedBy({ decision: d }: { decision: Decision }) {
