@@ -1,4 +1,4 @@
-import { hiddenIn, marked } from "../text/hidden";
+import { marksIn, marked } from "../text/hidden";
 import css from "./said.module.css";
 
 type Props = { children: string | undefined; lines?: boolean };
@@ -16,14 +16,22 @@ export function Said({ children = "", lines }: Props) {
   );
 }
 
-/** Hidden warns of characters in texts that people do not see. Without any it is nothing. */
+const first = (marks: string[]) =>
+  marks.slice(0, 8).join(" ") + (marks.length > 8 ? ` and ${marks.length - 8} others` : "");
+
+/** Hidden warns of what people do not see in texts, or take for something else. Without any it is nothing. */
 export function Hidden({ texts }: { texts: Iterable<string | undefined> }) {
-  const marks = hiddenIn(texts);
-  if (marks.length === 0) return null;
+  const { unseen, mixed, long } = marksIn(texts);
+  const says = [
+    unseen.length > 0 && `Characters that are not seen stand here: ${first(unseen)}.`,
+    mixed.length > 0 && `Letters of another script stand inside of words: ${first(mixed)}.`,
+    (unseen.length > 0 || mixed.length > 0) && "They can make one text look like another.",
+    long.length > 0 && `Text goes on after what shows nothing: ${first(long)}.`,
+  ].filter(Boolean);
+  if (says.length === 0) return null;
   return (
     <p className={css.warning} role="note">
-      Characters that are not seen stand here: {marks.slice(0, 8).join(" ")}
-      {marks.length > 8 && ` and ${marks.length - 8} others`}. They can make one text look like another.
+      {says.join(" ")}
     </p>
   );
 }

@@ -17,7 +17,7 @@ type Props = { a: string; b: string; sources: [string, string] };
 export function Texts({ a, b, sources }: Props) {
   const same = spoken(a) === spoken(b); // and their escapes differ
   const quoted = ambiguous(a) || ambiguous(b);
-  const said = (text: string) => marked(quoted ? JSON.stringify(text) : text);
+  const said = (text: string) => (quoted ? JSON.stringify(marked(text)) : marked(text));
   if (!same && a && b && (a.includes("\n") || b.includes("\n"))) return <Lines a={marked(a)} b={marked(b)} />;
   return <Pair a={same ? sources[0] : said(a)} b={same ? sources[1] : said(b)} />;
 }

@@ -12,7 +12,7 @@ const maxText = 2000;
 export const LongLists = createContext(maxRows);
 
 /** spoken returns a string as it is shown: with quotes only where it could be taken for something else. */
-export const spoken = (text: string) => marked(ambiguous(text) ? JSON.stringify(text) : text);
+export const spoken = (text: string) => (ambiguous(text) ? JSON.stringify(marked(text)) : marked(text));
 
 /** ambiguous says whether a string without its quotes could be taken for something else. */
 export const ambiguous = (text: string) =>

@@ -43,18 +43,84 @@ const replace = (text: string, by: (char: string) => string) =>
   Array.from(text, (char) => (isHidden(codeOf(char)) ? by(char) : char)).join("");
 
 /** marked returns a text as it is shown. */
-export const marked = (text: string) => replace(text, (char) => mark(codeOf(char)));
+export const marked = (text: string) =>
+  replace(
+    mixed(text, (char, script) => `‹${script} ${char}›`),
+    (char) => mark(codeOf(char)),
+  )
+    .replace(emptyLines, (run) => `\n${emptyMark(run)}\n`)
+    .replace(spaces, spaceMark);
 
 /** escaped returns JSON text that says the same, with nothing hidden in it. */
 export const escaped = (json: string) => replace(json, units);
 
+/** Marks are those of texts, each once, by what they stand for. */
+export type Marks = { unseen: string[]; mixed: string[]; long: string[] };
+
 /** hiddenIn returns the marks of what is hidden in texts, each once. */
-export function hiddenIn(texts: Iterable<string | undefined>): string[] {
-  const found = new Set<string>();
+export const hiddenIn = (texts: Iterable<string | undefined>): string[] => Object.values(marksIn(texts)).flat();
+
+/** marksIn returns the marks of what is hidden in texts. */
+export function marksIn(texts: Iterable<string | undefined>): Marks {
+  const unseen = new Set<string>();
+  const others = new Set<string>();
+  const long = new Set<string>();
   for (const text of texts) {
     for (const char of text ?? "") {
-      if (isHidden(codeOf(char))) found.add(mark(codeOf(char)));
+      if (isHidden(codeOf(char))) unseen.add(mark(codeOf(char)));
     }
+    mixed(text ?? "", (char, script) => {
+      others.add(`‹${script} ${char}›`);
+      return char;
+    });
+    const shown = replace(text ?? "", (char) => mark(codeOf(char)));
+    for (const [run] of shown.matchAll(emptyLines)) long.add(emptyMark(run));
+    for (const [run] of shown.matchAll(spaces)) long.add(spaceMark(run));
   }
-  return [...found];
+  return { unseen: [...unseen], mixed: [...others], long: [...long] };
+}
+
+// Lines that show nothing push what follows them off the screen, and so do spaces that wrap.
+const emptyLines = /\n(?:(?:[^\S\n]|‹U\+[0-9A-F]+›)*\n){4,}/g;
+const spaces = /[^\S\n]{100,}/g;
+const emptyMark = (run: string) => `‹${(run.split("\n").length - 2).toLocaleString("en")} empty lines›`;
+const spaceMark = (run: string) => `‹${run.length.toLocaleString("en")} spaces›`;
+
+// Letters of other scripts that are drawn as Latin ones. Of Greek only those: kΩ and Δt are written so. A letter
+// between digits, as in INV-1O14, is no sign of anything: numbers of invoices are made of both, and the face of values
+// draws O and 0, I, l and 1 apart.
+const scripts: readonly (readonly [string, RegExp])[] = [
+  ["Cyrillic", /\p{Script=Cyrillic}/u],
+  ["Greek", /[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγικνορυχϲϳϹ]/u],
+  ["Armenian", /\p{Script=Armenian}/u],
+  ["Cherokee", /\p{Script=Cherokee}/u],
+  ["Coptic", /\p{Script=Coptic}/u],
+  ["Lisu", /\p{Script=Lisu}/u],
+];
+const others =
+  /[\u0370-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u1d2b\u1d78\u2c80-\u2dff\ua4d0-\ua4ff\ua640-\ua69f\uab70-\uabbf]/;
+const latin = /\p{Script=Latin}/u;
+const letter = /\p{L}/u;
+const alike = /^[АВЕЅІЈКМНОРСТУХЬаеѕіјорсухԁһӏԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧο]$/; // the Cyrillic and Greek ones that are Latin to the eye
+
+/**
+ * mixed replaces letters of another script than their word's. Of a word with Latin and Cyrillic letters it
+ * replaces those of which there are fewer. A part of an id, as in INV-1О14, counts with the rest if it has
+ * only letters that are drawn alike. Words of one script stay as they are, whatever stands beside them.
+ */
+function mixed(text: string, by: (char: string, script: string) => string): string {
+  if (!others.test(text)) return text;
+  return text.replace(/\S+/gu, (run) => {
+    if (!others.test(run) || !latin.test(run)) return run;
+    return run.replace(/[\p{L}\p{M}\p{N}]+/gu, (word) => {
+      const chars = Array.from(word);
+      const scriptOf = (char: string) => scripts.find(([, is]) => is.test(char))?.[0];
+      const foreign = chars.filter(scriptOf);
+      const own = chars.filter((char) => latin.test(char));
+      if (own.length === 0 && !chars.every((char) => !letter.test(char) || alike.test(char))) return word;
+      if (own.length >= foreign.length || own.length === 0)
+        return chars.map((char) => (scriptOf(char) ? by(char, scriptOf(char) ?? "") : char)).join("");
+      return chars.map((char) => (latin.test(char) ? by(char, "Latin") : char)).join("");
+    });
+  });
 }
