@@ -289,6 +289,7 @@ var laws = []law{
 		"who decides and who waits is a subject of its own"},
 	{"server/internal/webhooks", []string{".", "notify", "server/internal/api", "server/problem", "server/tokens"}, nil,
 		"endpoints are shown and steered: what they are told is not the server's"},
+	{"server/internal/asked", []string{".", "ledger"}, nil, "which gates a checkpoint opened is asked by decisions, outcomes and resumes: it knows no HTTP"},
 	{"server/internal/census", []string{".", "ledger"}, nil,
 		"what is open in a store is counted now and then, whoever shows it"},
 	{"server/internal/feed", nil, nil, "what an agent tells is frames: it knows neither HTTP nor agents"},

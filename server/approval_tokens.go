@@ -14,6 +14,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
+	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -59,7 +62,7 @@ type gateTokenMaker struct {
 
 type gateTokenBody struct {
 	For       string              `json:"for,omitempty" doc:"whose decision it carries, if not the access token's owner's; needs the role operator"`
-	Verdicts  []posthouse.Verdict `json:"verdicts,omitempty" doc:"which it may give; approve and reject unless set"`
+	Verdicts  []posthouse.Verdict `json:"verdicts,omitempty" doc:"which it may give; approve and reject unless set, and respond of an unknown outcome"`
 	ExpiresAt *time.Time          `json:"expiresAt,omitempty" doc:"when it ends; at the latest, and unless set: the gate's deadline, the access token's, or in 7 days"`
 }
 
@@ -78,6 +81,7 @@ type tokenDecideBody struct {
 	Verdict posthouse.Verdict `json:"verdict" doc:"one of those of the token"`
 	Reason  string            `json:"reason,omitempty" doc:"at most 4,000 bytes"`
 	Value   json.RawMessage   `json:"value,omitempty" doc:"the changed values of edit, the answer of respond"`
+	Shown   posthouse.Hash    `json:"shown,omitzero" doc:"hash of what was on the screen: another than the token's is refused"`
 }
 
 // A TokenDecision answers a decision that an approval token carried.
@@ -211,7 +215,11 @@ func tokenEnd(now time.Time, ends ...time.Time) time.Time {
 // of them.
 func tokenVerdicts(g *posthouse.Gate, d *posthouse.Decision, asked []posthouse.Verdict, now time.Time) (vs []posthouse.Verdict, err error) {
 	if len(asked) == 0 {
-		for _, v := range []posthouse.Verdict{posthouse.Approve, posthouse.Reject} {
+		usual := []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
+		if g.Kind == gate.KindOutcome {
+			usual = append(usual, posthouse.Respond) // that it was done
+		}
+		for _, v := range usual {
 			if g.Allows(v) {
 				asked = append(asked, v)
 			}
@@ -255,20 +263,18 @@ func (ts *approvalTokens) decide(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	d := posthouse.Decision{Verdict: b.Verdict, By: t.For, Reason: b.Reason, Value: b.Value, Shown: t.Shown, Token: t.Hash}
-	switch {
-	case t.Endpoint != "":
-		d.Actor = endpointActor(t.Endpoint)
-	case t.Maker.Name != t.For:
-		d.Actor = t.Maker.Name
+	if !b.Shown.IsZero() && b.Shown != t.Shown {
+		return &posthouse.Error{Code: posthouse.CodeConflict, Field: "shown", Message: "what was shown is not what this token is for", Hint: "show the gate again: nothing was decided"}
 	}
+	d := t.decision(b.Verdict)
+	d.Reason, d.Value = b.Reason, b.Value
 	if g.Decision == nil {
-		if err := ts.recovery.check(r.Context(), g, &d); err != nil {
+		if err := ts.recovery.check(r.Context(), g, d); err != nil {
 			return err
 		}
 	}
 	// A client that goes away does not undo its decision.
-	g, err = decideOnce(r, ts.ledger, g.ID, &d)
+	g, err = decideOnce(r, ts.ledger, g.ID, d)
 	if err != nil {
 		return t.hides(err)
 	}
@@ -277,6 +283,18 @@ func (ts *approvalTokens) decide(w http.ResponseWriter, r *api.Request) error {
 		a.Vote = g.Voted(d.By)
 	}
 	return api.WriteJSON(w, http.StatusOK, a)
+}
+
+// decision returns the decision that the token carries, without what its holder adds.
+func (t *gateToken) decision(v posthouse.Verdict) *posthouse.Decision {
+	d := &posthouse.Decision{Verdict: v, By: t.For, Shown: t.Shown, Token: t.Hash}
+	switch {
+	case t.Endpoint != "":
+		d.Actor = endpointActor(t.Endpoint)
+	case t.Maker.Name != t.For:
+		d.Actor = t.Maker.Name
+	}
+	return d
 }
 
 // hides leaves out of an error what the token's holder may not read: the words of a
@@ -458,7 +476,22 @@ type TokenGate struct {
 	Gate     *notify.Gate        `json:"gate"`
 	For      string              `json:"for" doc:"whose decision the token carries"`
 	Verdicts []posthouse.Verdict `json:"verdicts" doc:"which it may give"`
+	May      []posthouse.Verdict `json:"may" doc:"which of them it may give now"`
+	Barred   string              `json:"barred,omitempty" doc:"why it may not give the others now"`
+	State    inbox.State         `json:"state" doc:"open, decided, expired or withdrawn"`
+	Note     string              `json:"note,omitempty" doc:"why people are asked"`
+	Schema   json.RawMessage     `json:"schema,omitempty" doc:"JSON Schema that a value satisfies"`
+	Before   *diff.AskedBefore   `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
+	Quorum   *posthouse.Quorum   `json:"quorum,omitempty" doc:"several people vote"`
+	Votes    []TokenVote         `json:"votes,omitempty" doc:"of a quorum, oldest first"`
 	Decision *posthouse.Decision `json:"decision,omitempty" doc:"who decided, and what; the reason and values only of the token's own"`
+}
+
+// A TokenVote is a vote as the holder of an approval token sees it: without the words of others.
+type TokenVote struct {
+	Verdict posthouse.Verdict `json:"verdict"`
+	By      string            `json:"by"`
+	At      time.Time         `json:"at"`
 }
 
 // show answers what the gate of an approval token asks. It uses nothing up.
@@ -472,11 +505,26 @@ func (ts *approvalTokens) show(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := &TokenGate{Gate: notify.Shown(g), For: t.For, Verdicts: t.Verdicts}
-	if d := g.Decision; d != nil && d.Token != t.Hash {
-		shown.Decision = &posthouse.Decision{Gate: d.Gate, Verdict: d.Verdict, By: d.By, At: d.At}
-	} else {
-		shown.Decision = d
+	shown := &TokenGate{
+		Gate: notify.Shown(g), For: t.For, Verdicts: t.Verdicts, May: []posthouse.Verdict{}, State: inbox.StateOf(g), Note: g.Note, Schema: g.Schema,
+		Before: diff.Before(r.Context(), ts.ledger, g), Quorum: g.Quorum, Decision: g.Decision,
+	}
+	for i := range g.Votes {
+		shown.Votes = append(shown.Votes, TokenVote{g.Votes[i].Verdict, g.Votes[i].By, g.Votes[i].At})
+	}
+	if d := g.Decision; d != nil {
+		if d.Token != t.Hash {
+			shown.Decision = &posthouse.Decision{Gate: d.Gate, Verdict: d.Verdict, By: d.By, At: d.At, Successor: d.Successor}
+		}
+		return api.WriteJSON(w, http.StatusOK, shown)
+	}
+	for _, v := range t.Verdicts {
+		err := deciders.MayGive(g, t.decision(v), ts.now())
+		if err == nil {
+			shown.May = append(shown.May, v)
+		} else if shown.Barred == "" {
+			shown.Barred = problem.Client(err).Message
+		}
 	}
 	return api.WriteJSON(w, http.StatusOK, shown)
 }

@@ -7,12 +7,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/problem"
@@ -299,6 +302,42 @@ func TestApprovalTokensVote(t *testing.T) {
 	h.byToken(g.ID, own.Token, `{"verdict":"approve"}`).want(http.StatusOK).into(&a)
 	if a.Decision == nil || a.Decision.Verdict != posthouse.Approve || a.Vote != nil {
 		t.Errorf("after two votes: %+v", a)
+	}
+}
+
+// TestApprovalTokenShows what was asked before, the votes without their words, and what the token may give.
+func TestApprovalTokenShows(t *testing.T) {
+	h := open(t, nil)
+	old := h.asking("t1", posthouse.Gate{Name: "refund", Payload: json.RawMessage(`{"amount":40}`)})
+	c := must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch",
+	}, Gates: []posthouse.Gate{{Name: "refund", Payload: json.RawMessage(`{"amount":4000}`), Supersedes: old.ID, Quorum: &posthouse.Quorum{Need: 2}}}}))(t)
+	g := &c.Gates[0]
+	token := h.approvalToken(g, `{"for":"alice"}`).Token
+	look := func() (shown TokenGate) {
+		h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/by-token", as: "-", header: []string{"Authorization: Bearer " + token}}).want(http.StatusOK).into(&shown)
+		return shown
+	}
+	shown := look()
+	if b := shown.Before; b == nil || !b.Changed || len(b.Paths) != 1 || b.Paths[0].Path != "/amount" || string(b.Payload) != `{"amount":40}` {
+		t.Errorf("before it was %+v", shown.Before)
+	}
+	if len(shown.May) != 2 || shown.Barred != "" || shown.State != inbox.Open || shown.Quorum == nil {
+		t.Errorf("its holder sees %+v", shown)
+	}
+	h.byToken(g.ID, token, `{"verdict":"approve","shown":"`+old.Hash.String()+`"}`).refused(posthouse.CodeConflict)
+	if len(look().Votes) != 0 {
+		t.Fatal("it voted about what was not on the screen")
+	}
+	h.byToken(g.ID, token, `{"verdict":"approve","reason":"seen","shown":"`+g.Hash.String()+`"}`).want(http.StatusOK)
+	shown = look()
+	if len(shown.Votes) != 1 || shown.Votes[0].By != "alice" || len(shown.May) != 0 || !strings.Contains(shown.Barred, "has voted") {
+		t.Errorf("after a vote its holder sees %+v", shown)
+	}
+
+	outcome := h.asking("t2", posthouse.Gate{Name: "pay>outcome", Kind: gate.KindOutcome})
+	if made := h.approvalToken(outcome, `{"for":"alice"}`); !slices.Contains(made.Verdicts, posthouse.Respond) {
+		t.Errorf("of an unknown outcome it gives %v", made.Verdicts)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
+	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -20,15 +21,15 @@ import (
 // A Grant is a gate as a license for effects, as the API shows it.
 type Grant struct {
 	Asked
-	Gate       *posthouse.Gate `json:"gate"`
-	Status     grants.Status   `json:"status" doc:"proposed, decided, released, executed or unknown"`
-	Approval   grants.Approval `json:"approval,omitempty" doc:"whether effects may still run under the decision: usable, lapsed (it is asked for again), used, or ended by a release or with its branch; absent: it licenses none"`
-	Licenses   int             `json:"licenses" doc:"how many effects an approval licenses; 0: none, the answer is one to a question"`
-	ValidUntil time.Time       `json:"validUntil,omitzero" doc:"the approval is asked for again from then on"`
-	Content    json.RawMessage `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
-	Uses       []Use           `json:"uses" doc:"what ran under the decision, in the order it began"`
-	Before     *AskedBefore    `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	AskAgain   bool            `json:"askAgain" doc:"nobody answered it, and the caller may have it asked again"`
+	Gate       *posthouse.Gate   `json:"gate"`
+	Status     grants.Status     `json:"status" doc:"proposed, decided, released, executed or unknown"`
+	Approval   grants.Approval   `json:"approval,omitempty" doc:"whether effects may still run under the decision: usable, lapsed (it is asked for again), used, or ended by a release or with its branch; absent: it licenses none"`
+	Licenses   int               `json:"licenses" doc:"how many effects an approval licenses; 0: none, the answer is one to a question"`
+	ValidUntil time.Time         `json:"validUntil,omitzero" doc:"the approval is asked for again from then on"`
+	Content    json.RawMessage   `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
+	Uses       []Use             `json:"uses" doc:"what ran under the decision, in the order it began"`
+	Before     *diff.AskedBefore `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
+	AskAgain   bool              `json:"askAgain" doc:"nobody answered it, and the caller may have it asked again"`
 }
 
 // A Use is an effect that ran, or may have run, under a decision.
@@ -80,7 +81,7 @@ func (es *effects) get(r *api.Request) (*Grant, error) {
 	}
 	v := &Grant{
 		Asked: askedBy(g.Gate),
-		Gate:  g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: before(r.Context(), es.ledger, g.Gate),
+		Gate:  g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: diff.Before(r.Context(), es.ledger, g.Gate),
 		AskAgain: r.Actor.Role.May(tokens.Operator) && deciders.MayAskAgain(g.Gate, es.ledger.Now()) == nil,
 	}
 	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/asked"
 	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/substitutes"
@@ -223,18 +224,18 @@ func (gs *gates) decideCheckpoint(v posthouse.Verdict) func(http.ResponseWriter,
 		if len(h.Gates) == 0 {
 			return gs.askedNothing(r, h)
 		}
-		asked, err := gatesOf(r.Context(), gs.ledger, h)
+		all, err := asked.Of(r.Context(), gs.ledger, h)
 		if err != nil {
 			return err
 		}
-		switch open := stillOpen(asked); len(open) {
+		switch open := asked.Undecided(all); len(open) {
 		case 0:
-			return gs.decide(w, r, asked[0], v) // reports the first decision
+			return gs.decide(w, r, all[0], v) // reports the first decision
 		case 1:
 			return gs.decide(w, r, open[0], v)
 		default:
 			return &posthouse.Error{
-				Code: posthouse.CodeAmbiguous, Gates: gateIDs(open), Message: "checkpoint " + string(id) + " has several open gates",
+				Code: posthouse.CodeAmbiguous, Gates: asked.IDs(open), Message: "checkpoint " + string(id) + " has several open gates",
 				Hint: "decide one of them: POST /api/gates/{id}/" + string(v),
 			}
 		}

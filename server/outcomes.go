@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/asked"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/problem"
 )
@@ -108,14 +109,14 @@ func (oc *outcomes) following(ctx context.Context, t *pending, head *posthouse.H
 
 // accepted answers that the work goes on, and where its outcome will show.
 func (oc *outcomes) accepted(w http.ResponseWriter, r *api.Request, t *pending) error {
-	open, err := openGates(r.Context(), oc.ledger, t.checkpoint)
+	open, err := asked.Open(r.Context(), oc.ledger, t.checkpoint)
 	if err != nil {
 		return afterDecision(err, t.decision)
 	}
 	look := api.ThreadPath(t.checkpoint.Thread)
 	w.Header().Set("Location", look)
 	return api.WriteJSON(w, http.StatusAccepted, &Accepted{
-		Thread: t.checkpoint.Thread, Branch: t.checkpoint.Branch, Checkpoint: t.checkpoint.ID, Decision: t.decision, Gates: gateIDs(open), Location: look,
+		Thread: t.checkpoint.Thread, Branch: t.checkpoint.Branch, Checkpoint: t.checkpoint.ID, Decision: t.decision, Gates: asked.IDs(open), Location: look,
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/asked"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -57,12 +58,12 @@ func (cs *checkpoints) resumeHead(w http.ResponseWriter, r *api.Request) error {
 			Hint: "resume the head, or replay from here",
 		}
 	case head.Status == posthouse.StatusWaiting:
-		open, err := openGates(r.Context(), cs.ledger, h)
+		open, err := asked.Open(r.Context(), cs.ledger, h)
 		if err != nil {
 			return err
 		}
 		e := &posthouse.Error{
-			Code: posthouse.CodeConflict, Gates: gateIDs(open), Message: "checkpoint " + string(id) + " waits for a decision", Hint: "decide its gate: that resumes it",
+			Code: posthouse.CodeConflict, Gates: asked.IDs(open), Message: "checkpoint " + string(id) + " waits for a decision", Hint: "decide its gate: that resumes it",
 		}
 		if len(open) == 0 {
 			e.Message, e.Hint = "checkpoint "+string(id)+" waits for a time, a signal or another thread", "it goes on by itself; cancel its gate to end the wait: GET /api/gates?checkpoint="+string(id)+"&kind=timer, signal or thread lists it"

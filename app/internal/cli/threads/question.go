@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server"
@@ -23,7 +24,7 @@ func isApproval(id string) bool { return strings.HasPrefix(id, "apr_") }
 // A question is a gate as a person looks at it before the decision.
 type question struct {
 	gate   posthouse.Gate
-	before *server.AskedBefore
+	before *diff.AskedBefore
 }
 
 // readQuestion reads a gate, or an approval that waits in a session.
@@ -151,7 +152,7 @@ func requestersOf(g *posthouse.Gate) string {
 }
 
 // whyAgain returns why a gate supersedes an earlier one.
-func whyAgain(g *posthouse.Gate, b *server.AskedBefore) string {
+func whyAgain(g *posthouse.Gate, b *diff.AskedBefore) string {
 	if b != nil && b.Changed {
 		return "asked again: what is asked has changed"
 	}
@@ -159,7 +160,7 @@ func whyAgain(g *posthouse.Gate, b *server.AskedBefore) string {
 }
 
 // showChanged shows how what is asked differs from what was asked before.
-func showChanged(out *term.Term, g *posthouse.Gate, b *server.AskedBefore) {
+func showChanged(out *term.Term, g *posthouse.Gate, b *diff.AskedBefore) {
 	if b == nil || !b.Changed {
 		return
 	}
