@@ -12,7 +12,6 @@ import { named } from "../parts/id";
 import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
-import { Unserved } from "../programs/unserved";
 import { Ago, left, useNow } from "../parts/time";
 import { Value } from "../parts/value";
 import { onRecord, pretty, texts, type Node } from "../text/json";
@@ -24,6 +23,7 @@ import { useDraft } from "./draft";
 import { isUnknown, rightOf } from "./right";
 import css from "./detail.module.css";
 
+const Unserved = later(async () => (await import("../programs/unserved")).Unserved);
 const ValueForm = later(async () => (await import("./form")).ValueForm);
 const Changes = later(async () => (await import("./changes")).Changes);
 const Settled = later(async () => (await import("./settled")).Settled);
