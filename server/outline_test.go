@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/outline"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // TestOutlineIsOneAnswer reads 10,000 checkpoints in one compressed answer, and a longer history by
@@ -65,4 +66,21 @@ func TestForkPlan(t *testing.T) {
 		t.Errorf("a plan moved the thread from %v to %v", tail, now)
 	}
 	h.post("/api/checkpoints/"+string(cp)+"/fork", `{"dryRun":true,"branch":"main"}`).refused(posthouse.CodeExists)
+}
+
+// TestUsage adds up over HTTP what a thread used of models, as text on record and by a viewer.
+func TestUsage(t *testing.T) {
+	h := open(t, nil)
+	for _, cost := range []string{"0.10 USD", "0.2 USD", "1,5 EUR"} {
+		note := posthouse.Note{Model: "model-1", InputTokens: 9007199254740993, Cost: cost}
+		must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindNode, Status: posthouse.StatusReady, Node: "ask", Story: posthouse.Story{Attempts: 1, Notes: []posthouse.Note{note}},
+		}}))(t)
+	}
+	have := string(h.send(ask{method: "GET", path: "/api/threads/t/usage", as: tokens.Viewer}).want(http.StatusOK).body)
+	sum := `"calls":3,"inputTokens":27021597764222979,"outputTokens":0,"costs":[{"amount":"0.30","unit":"USD"}],"unread":1`
+	if want := "{" + sum + `,"models":[{"model":"model-1",` + sum + "}]}"; strings.TrimSpace(have) != want {
+		t.Errorf("have %s, want %s", have, want)
+	}
+	h.get("/api/threads/nothing/usage").refused(posthouse.CodeNotFound)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/usage"
 )
 
 // maxRows is how many rows one answer has at most.
@@ -38,6 +39,10 @@ func (o *Outline) Routes() []*api.Route {
 			{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"},
 		},
 		Answers: []api.Answer{{Status: http.StatusOK, Help: "the rows", Body: api.List[Row]{}, Example: example}},
+	}, {
+		Method: http.MethodGet, Path: "/api/threads/{id}/usage", Role: tokens.Viewer, Summary: "Add up what a thread used of models", Handle: o.usage,
+		Notes:   "Calls, tokens and cost by the notes of its steps, on all of its branches: exactly, by model and by unit. A replay repeats no step, so nothing counts twice. The 20,000 newest entries are read; notes that were removed with their results are absent.",
+		Answers: []api.Answer{{Status: http.StatusOK, Help: "the sums", Body: usage.Usage{}, Example: usageExample}},
 	}}
 }
 

@@ -205,3 +205,32 @@ func drawHistory(e *env.Env, h *history, steps, next bool) {
 		e.Next("posthouse approve %s", t.Waiting[0].ID)
 	}
 }
+
+func threadUsage(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "usage THREAD", Short: "Add up what a thread used of models",
+		Long: `Add up what a thread used of models, by the notes of its steps on all of its branches: calls,
+tokens and cost. Sums are exact. A replay repeats no step, so nothing counts twice.`,
+		Example: `  posthouse thread usage order-1234
+  posthouse thread usage order-1234 --json | jq .costs`,
+		RunE: e.Look(func(ctx context.Context, c *client.Client, args []string) error {
+			var u client.Usage
+			if err := c.Get(ctx, client.ThreadPath(args[0], "usage"), nil, &u); err != nil {
+				return err
+			}
+			if e.Structured() {
+				return e.Encode(&u)
+			}
+			return usageTable.Print(e, append(u.Models, client.ModelUsage{Model: "all", UsageSum: u.UsageSum}), u.More)
+		}),
+	}
+}
+
+var usageTable = env.Table[client.ModelUsage]{
+	None: "nothing is noted",
+	Head: []string{"MODEL", "CALLS", "INPUT TOKENS", "OUTPUT TOKENS", "COST"},
+	Row: func(m client.ModelUsage) []string {
+		count := func(n int64) string { return strconv.FormatInt(n, 10) }
+		return []string{m.Model, strconv.Itoa(m.Calls), count(m.InputTokens), count(m.OutputTokens), m.CostText()}
+	},
+}

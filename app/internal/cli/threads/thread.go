@@ -29,7 +29,7 @@ func Thread(e *env.Env) *cobra.Command {
 		Short:   "List, show, cancel, release, copy, delete, export and import threads",
 		Example: `  posthouse thread list --waiting
   posthouse thread show order-1234`,
-	}, threadList(e), threadShow(e), threadCancel(e), threadBulk(e), threadRelease(e), threadVersions(e), threadDrop(e),
+	}, threadList(e), threadShow(e), threadUsage(e), threadCancel(e), threadBulk(e), threadRelease(e), threadVersions(e), threadDrop(e),
 		threadCopy(e), threadDelete(e), threadHold(e), threadUnhold(e))
 }
 

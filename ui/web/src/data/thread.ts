@@ -12,6 +12,15 @@ export const useThread = (thread: string) =>
     queryFn: ({ signal }) => get(api.GET("/api/threads/{id}", { signal, params: inThread(thread) })),
   });
 
+/** useUsage adds up what a thread used of models. Its log is read for it, so now and then. */
+export const useUsage = (thread: string) =>
+  useQuery({
+    queryKey: ["usage", thread],
+    staleTime: 10_000,
+    refetchInterval: 30_000,
+    queryFn: ({ signal }) => get(api.GET("/api/threads/{id}/usage", { signal, params: inThread(thread) })),
+  });
+
 const firstPage = 200;
 const nextPage = 1000;
 /** So many rows are read by themselves; those before are read once somebody scrolls there. */

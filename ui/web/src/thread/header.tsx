@@ -13,6 +13,7 @@ import { actions, allowed, type ActionKey, type Done } from "./actions";
 import { threadPath } from "./address";
 import { Confirm } from "./confirm";
 import { countOf, Facts } from "./facts";
+import { Usage } from "./usage";
 import css from "./header.module.css";
 
 type Thread = Schemas["Thread"];
@@ -83,6 +84,7 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
             {countOf((thread.branches ?? []).length, "branch", "branches")}, {countOf(thread.checkpoints, "checkpoint")}
             {effects > 0 && `, ${countOf(effects, "effect")}`}
           </span>
+          <Usage thread={thread.thread} />
         </span>
       </Bar>
       <div id="thread-actions" popover="auto" className={css.menu}>
