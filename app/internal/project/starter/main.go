@@ -38,7 +38,7 @@ func main() {
 
 // open makes the programs over the Ledger of a server that starts.
 func open(env *app.Env, m model) (*app.Set, error) {
-	refunds, err := refund(m, lookUp).Compile(env.Ledger, &graph.CompileOptions{
+	refunds, err := refund(m, lookUp, transfer).Compile(env.Ledger, &graph.CompileOptions{
 		Description: "Refunds an order once somebody approved",
 		Questions:   []runs.Question{{Name: "refund", Text: "Refund the order?", Payload: Payment{}}},
 	})

@@ -22,8 +22,11 @@ func lookUp(_ context.Context, number string) (Order, error) {
 	return Order{number, paid[number]}, nil
 }
 
-// transfer pays the customer back: put your bank in its place. It is called with what was approved, or
-// edited, by whoever carries it out, and once.
+// A payer acts on the world: it is called with what was approved, or edited, by whoever carries it
+// out, and once.
+type payer func(ctx context.Context, p Payment) (string, error)
+
+// transfer is a payer without money: put your bank in its place.
 func transfer(ctx context.Context, p Payment) (string, error) {
 	return fmt.Sprintf("We refund %d cents for order %s, approved by %s.", p.Amount, p.Order, gate.Granted(ctx).Decision.By), nil
 }

@@ -29,7 +29,7 @@ type Payment struct {
 
 // refund returns the graph: read, look up, approve, pay. After a crash it goes on from the last
 // step on record: no model is paid, and no customer, twice.
-func refund(m model, find tool) *graph.Graph[Refund] {
+func refund(m model, find tool, pay payer) *graph.Graph[Refund] {
 	g := graph.New[Refund]("refund")
 	g.Node("read", func(ctx context.Context, s *Refund) (err error) {
 		s.Answer = "" // of an earlier message
@@ -59,7 +59,7 @@ func refund(m model, find tool) *graph.Graph[Refund] {
 		return err // posthouse.ErrWaiting until somebody answers: nothing is held until then
 	})
 	g.Node("pay", func(ctx context.Context, s *Refund) (err error) {
-		s.Answer, err = gate.Act(ctx, "transfer", s.Grant, transfer)
+		s.Answer, err = gate.Act(ctx, "transfer", s.Grant, pay)
 		return err
 	})
 	g.Edge(graph.Start, "read")

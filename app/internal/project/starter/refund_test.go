@@ -2,93 +2,106 @@ package main
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/gate"
-	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/posthousetest"
 )
 
-// openGraph returns the graph over a store in memory.
-func openGraph(t *testing.T) (*ledger.Ledger, *graph.App[Refund]) {
-	t.Helper()
-	store := memstore.New()
-	led, err := ledger.Open(store, &ledger.Options{Validate: gate.Validator()})
+// doubles remember their calls, also of processes that were killed.
+type doubles struct {
+	model *posthousetest.Tool[string, string]
+	bank  *posthousetest.Tool[Payment, string]
+}
+
+func newDoubles(t *testing.T) *doubles {
+	return &doubles{
+		model: posthousetest.NewTool(t, "model", func(ctx context.Context, message string) (string, error) { return fakeModel{}.Reply(ctx, "", message) }),
+		bank:  posthousetest.NewTool(t, "bank", transfer),
+	}
+}
+
+// Reply makes doubles a model.
+func (d *doubles) Reply(ctx context.Context, _, message string) (string, error) {
+	return d.model.Call(ctx, message)
+}
+
+// open makes the graph over the Ledger of a process. posthousetest calls it again after each kill.
+func (d *doubles) open(led *ledger.Ledger) ([]posthouse.Program, error) {
+	refunds, err := refund(d, lookUp, d.bank.Call).Compile(led, nil)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() { led.Close(); store.Close() })
-	refunds, err := refund(fakeModel{}, lookUp).Compile(led, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return led, refunds
+	return refunds.Programs(), nil
 }
 
-// TestRefund asks for a refund and decides: what is approved is paid, and nothing else is.
-func TestRefund(t *testing.T) {
-	for verdict, want := range map[posthouse.Verdict]string{
-		posthouse.Approve: "We refund 4999 cents for order 1234, approved by ann.",
-		posthouse.Reject:  "We cannot refund order 1234.",
-	} {
-		led, refunds := openGraph(t)
-		out, err := refunds.Run(t.Context(), "case-1", Refund{Message: "please refund order 1234"})
-		if err != nil || len(out.Waiting) != 1 || out.Waiting[0].Text != "Refund 4999 cents for order 1234?" {
-			t.Fatalf("it waits for %v, %v", out, err)
-		}
-		if _, err := led.Decide(t.Context(), out.Waiting[0].ID, posthouse.Decision{Verdict: verdict, By: "ann"}); err != nil {
-			t.Fatal(err)
-		}
-		out, err = refunds.Resume(t.Context(), "case-1")
-		if err != nil || out.State.Answer != want {
-			t.Errorf("after %s the answer is %q, %v, want %q", verdict, out.State.Answer, err, want)
-		}
+// answer returns the answer to the customer of a thread.
+func answer(t *posthousetest.Thread) (s string) {
+	t.Decode("Answer", &s)
+	return s
+}
+
+var message = Refund{Message: "please refund order 1234"}
+
+// TestApproved pays what ann approved.
+func TestApproved(t *testing.T) {
+	d := newDoubles(t)
+	env := posthousetest.New(t, d.open, nil)
+	env.Answer("refund", posthousetest.Approve("ann"))
+	thread := env.Start("refund", "case-1", message).Done()
+	if paid := d.bank.Once().In; paid != (Payment{"1234", 4999}) || thread.Acted("transfer").By() != "ann" {
+		t.Errorf("it paid %+v", paid)
+	}
+	if said := answer(thread); said != "We refund 4999 cents for order 1234, approved by ann." {
+		t.Errorf("it says %q", said)
 	}
 }
 
-// TestNobodyIsAskedAboutAnOrderThatIsNotThere: the run ends with an answer.
-func TestNobodyIsAskedAboutAnOrderThatIsNotThere(t *testing.T) {
-	_, refunds := openGraph(t)
-	out, err := refunds.Run(t.Context(), "case-2", Refund{Message: "please refund my lamp"})
-	if err != nil || len(out.Waiting) > 0 || !strings.Contains(out.State.Answer, "no order none") {
-		t.Errorf("it comes to %+v, %v", out, err)
+// TestEdited pays what ann made of it.
+func TestEdited(t *testing.T) {
+	d := newDoubles(t)
+	env := posthousetest.New(t, d.open, nil)
+	env.Answer("refund", posthousetest.Edit("ann", Payment{"1234", 100}))
+	env.Start("refund", "case-1", message).Done()
+	if paid := d.bank.Once().In; paid.Amount != 100 {
+		t.Errorf("it paid %+v", paid)
 	}
 }
 
-// TestChatModel calls a server that speaks the API, well and badly.
-func TestChatModel(t *testing.T) {
-	answer, code := `{"choices":[{"message":{"role":"assistant","content":" 1234\n"}}]}`, http.StatusOK
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/chat/completions" || r.Header.Get("Authorization") != "Bearer secret" {
-			code = http.StatusUnauthorized
-		}
-		w.WriteHeader(code)
-		_, _ = w.Write([]byte(answer))
-	}))
-	defer server.Close()
-	m, err := modelOf(func(name string) string {
-		return map[string]string{"OPENAI_BASE_URL": server.URL + "/", "OPENAI_API_KEY": "secret"}[name]
+// TestRejected pays nothing, and neither does a question without an answer, nor an order that is not there.
+func TestRejected(t *testing.T) {
+	d := newDoubles(t)
+	env := posthousetest.New(t, d.open, nil)
+	env.Answer("refund", posthousetest.Reject("ann", "it is too late"))
+	if said := answer(env.Start("refund", "case-1", message).Done()); said != "We cannot refund order 1234." {
+		t.Errorf("rejected, it says %q", said)
+	}
+
+	waits := env.Start("refund", "case-2", message).Must(posthouse.StatusWaiting)
+	if q := waits.Question("refund"); q.Text != "Refund 4999 cents for order 1234?" {
+		t.Errorf("it asks %q", q.Text)
+	}
+	env.Advance(48 * time.Hour) // the question expires
+	waits.Must(posthouse.StatusFailed).NotActed("transfer")
+
+	if said := answer(env.Start("refund", "case-3", Refund{Message: "please refund my lamp"}).Done()); !strings.Contains(said, "no order none") {
+		t.Errorf("of no order it says %q", said)
+	}
+	d.bank.Times(0)
+}
+
+// TestEveryKill kills the process at each side of each entry of the log: ann is asked once, and the
+// customer is paid once. A step without its result on record runs again, so the model may be asked twice.
+func TestEveryKill(t *testing.T) {
+	posthousetest.EveryKill(t, func(t *testing.T, k *posthousetest.Kill) {
+		d := newDoubles(t)
+		env := posthousetest.New(t, d.open, &posthousetest.Options{Kill: k, Tools: []posthousetest.Witness{d.bank}})
+		env.Answer("refund", posthousetest.Approve("ann"))
+		env.Start("refund", "case-1", message).Done().Acted("transfer")
+		d.bank.Times(1)
+		d.model.Once() // with one key, however often it was called
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := m.Reply(context.Background(), "which order?", "order 1234"); got != "1234" || err != nil {
-		t.Errorf("it says %q, %v", got, err)
-	}
-	answer = `{"choices":[]}`
-	if got, err := m.Reply(context.Background(), "", ""); err == nil {
-		t.Errorf("a model that says nothing is taken for %q", got)
-	}
-	answer, code = "too many", http.StatusTooManyRequests
-	if _, err := m.Reply(context.Background(), "", ""); err == nil || !strings.Contains(err.Error(), "429") {
-		t.Errorf("a model that refuses says %v", err)
-	}
-	if _, err := modelOf(func(string) string { return "" }); err == nil {
-		t.Error("no key is taken for one")
-	}
 }
