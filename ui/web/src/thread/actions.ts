@@ -22,8 +22,14 @@ export type Action = {
 export const actions: Record<ActionKey, Action> = {
   answer: { name: "Answer", does: "Opens the question that it waits for." },
   fork: { name: "Fork here", does: "Begins a branch at this checkpoint. You see what it would do before it is made." },
-  resume: { name: "Resume", does: "Goes on from the head of this branch. Steps on record do not run again." },
-  replay: { name: "Replay", does: "Makes a fork at this checkpoint and runs it. This branch stays as it is." },
+  resume: {
+    name: "Resume",
+    does: "Goes on from the head of this branch. Steps on record do not run again; what was approved and is not done is done now, under that approval, and nobody is asked again.",
+  },
+  replay: {
+    name: "Replay",
+    does: "Makes a fork at this checkpoint and runs it at once. This branch stays as it is.",
+  },
   cancel: {
     name: "Cancel",
     does: "Ends this branch and withdraws its questions. What it did stays on record.",

@@ -2,10 +2,14 @@ import { useState } from "react";
 import { queries } from "../data/query";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
+import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Said } from "../parts/said";
 import { act, actions, type ActionKey, type Done, type Target } from "./actions";
+import { marked } from "../text/hidden";
 import css from "./confirm.module.css";
+
+const Ahead = later(async () => (await import("../fork/ahead")).Ahead);
 
 type Props = { action: ActionKey | undefined; target: Omit<Target, "key">; close: () => void; done: (d: Done) => void };
 
@@ -24,7 +28,8 @@ function Form({ action, target, close, done }: Props & { action: ActionKey }) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<unknown>();
   const thread = target.thread.thread;
-  const ready = !sending && (!final || typed === thread) && (asks !== "name" || text !== "");
+  const shown = marked(thread); // with a mark for each character that is not seen, as it stands below
+  const ready = !sending && (!final || typed === thread || typed === shown) && (asks !== "name" || text !== "");
   const send = async () => {
     if (!ready) return;
     setSending(true);
@@ -52,6 +57,7 @@ function Form({ action, target, close, done }: Props & { action: ActionKey }) {
         {name} <Said>{action === "cancel" ? `${target.branch} of ${thread}` : thread}</Said>
       </h2>
       <p>{does}</p>
+      {action === "replay" && <Ahead at={target.at} />}
       {asks && (
         <label>
           {asks === "name" ? "Name of the new thread" : "Reason, goes on record"}
