@@ -22,7 +22,10 @@ export function span(text: string | undefined): string {
   return m[4] === "ms" ? "0 s" : `${Math.floor(rest)} s`;
 }
 
-const zero = (n: number) => (n ? n.toLocaleString("en") : <span className={css.zero}>0</span>);
+/** figure says a count. Where not all was looked at, it is that many or more. */
+const figure = (n: number, more = false) => (n || more ? `${n.toLocaleString("en")}${more ? "+" : ""}` : <Zero />);
+
+const Zero = () => <span className={css.zero}>0</span>;
 
 const first = 12;
 
@@ -30,10 +33,12 @@ const first = 12;
 export function Questions({
   waits,
   open,
+  more,
   error,
 }: {
   waits: Waits | undefined;
   open: Record<string, number> | undefined;
+  more: boolean | undefined;
   error: unknown;
 }) {
   if (error) return <Failure error={error} />;
@@ -47,12 +52,16 @@ export function Questions({
           {waits.questions.length === 0 ? (
             <Quiet>No program has asked anything in this time.</Quiet>
           ) : (
-            <Rows name="Question" rows={waits.questions.map((q) => ({ name: q.question, figures: q }))} />
+            <Rows
+              name="Question"
+              rows={waits.questions.map((q) => ({ name: q.question, figures: q }))}
+              more={waits.more}
+            />
           )}
         </Part>
         {waits.questions.length > 0 && (
           <Part title="Waits by person" says="theirs to decide now, and how long what they decided waited for them">
-            <Rows name="Person" rows={people(waits.questions)} />
+            <Rows name="Person" rows={people(waits.questions)} more={waits.more} />
           </Part>
         )}
       </>
@@ -75,7 +84,7 @@ export function Questions({
             cells: [
               <Said key="name">{name}</Said>,
               <Link key="n" href="/?show=open">
-                {n}
+                {figure(n, more)}
               </Link>,
             ],
           }))}
@@ -122,7 +131,13 @@ type Spread = Person["wait"];
 const longer = (a: Spread, b: Spread, by: "longest" | "median"): Spread =>
   seconds(a?.[by]) >= seconds(b?.[by]) ? a : b;
 
-function Rows({ name, rows }: { name: "Question" | "Person"; rows: { name: string; figures: Figures }[] }) {
+type RowsProps = {
+  name: "Question" | "Person";
+  rows: { name: string; figures: Figures }[];
+  more: boolean | undefined;
+};
+
+function Rows({ name, rows, more }: RowsProps) {
   const [all, setAll] = useState(false);
   const shown = all ? rows : rows.slice(0, first);
   return (
@@ -143,10 +158,10 @@ function Rows({ name, rows }: { name: "Question" | "Person"; rows: { name: strin
             of ? <Said key="name">{of}</Said> : <span className={css.zero}>anyone with the role</span>,
             f.open ? (
               <Link key="open" href="/?show=open">
-                {f.open}
+                {figure(f.open, more)}
               </Link>
             ) : (
-              zero(0)
+              <Zero key="none" />
             ),
             f.openSince ? span(f.openSince.longest) : "",
             f.decided ? (
@@ -158,13 +173,13 @@ function Rows({ name, rows }: { name: "Question" | "Person"; rows: { name: strin
                     : "/?show=decided"
                 }
               >
-                {f.decided}
+                {figure(f.decided, more)}
               </Link>
             ) : (
-              zero(0)
+              <Zero key="none" />
             ),
             f.wait ? span(f.wait.median) : "",
-            zero(f.expired),
+            figure(f.expired, more),
           ],
         }))}
       />

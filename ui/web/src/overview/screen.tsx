@@ -69,7 +69,12 @@ export function OverviewScreen() {
         )}
         <div className={css.columns}>
           <div>
-            <Questions waits={waits.data} open={open.data?.counts} error={waits.error ?? open.error} />
+            <Questions
+              waits={waits.data}
+              open={open.data?.counts}
+              more={open.data?.more}
+              error={waits.error ?? open.error}
+            />
           </div>
           <div>
             <Activity status={status.data} waits={waits.data} />
