@@ -115,3 +115,83 @@ test("the inspector's tabs stand whole at 360 pixels", async () => {
   }
   await close();
 });
+
+test("a draft is left by Esc, and keeps its place and what was typed", async () => {
+  const rows = (await read("/threads/invoice-1013/outline")).items;
+  const at = rows.at(-2);
+  const { page, close } = await open(browser, server, `/threads/invoice-1013?at=${at.id}`);
+  await page.getByText(`You look at #${at.seq}.`).waitFor();
+  await page.keyboard.press("f");
+  const amount = page.getByLabel("Amount");
+  await amount.fill("999.00");
+  await page.keyboard.press("Escape");
+  await page.waitForURL((u) => !u.search.includes("draft") && u.search.includes(at.id));
+  await page.locator("[data-rows] li a").first().focus();
+  await page.keyboard.press("f");
+  await page.getByText(", as you left it").waitFor();
+  assert.equal(await amount.inputValue(), "999.00");
+  await page.locator("[data-rows] li a").first().click();
+  await page.waitForURL((u) => !u.search.includes("draft"));
+  await close();
+});
+
+test("what cannot be read says why, and who could read it", async () => {
+  const head = (await read("/threads/handover/outline")).items.at(-1).id;
+  const bytes = await fork(head, {
+    branch: "bytes",
+    state: Buffer.from("gob").toString("base64"),
+    codecs: { state: "gob" },
+  });
+  const { page, close } = await open(browser, server, `/threads/handover?at=${bytes}&tab=state`);
+  const note = page.locator("aside").getByRole("note");
+  await note.getByText("It has 3 B of the codec gob, which is no JSON.").waitFor();
+  assert.match(await note.innerText(), /^binary/);
+
+  const detail = 'thread "handover" (generation 1) is encrypted, and key "k1" is not in the keyring';
+  await page.route(/\/api\/checkpoints\/[^?]+\?values/, (route) =>
+    route.fulfill({
+      status: 503,
+      contentType: "application/problem+json",
+      body: JSON.stringify({ code: "sealed", detail }),
+    }),
+  );
+  await page.reload();
+  await note.getByText('key "k1" is not in the keyring').waitFor();
+  assert.match(await note.innerText(), /^encrypted[\s\S]*started with that key/);
+  await page.unroute(/\/api\/checkpoints\/[^?]+\?values/);
+
+  const after = await fork(bytes, { branch: "after-bytes", state: { plan: 2 } });
+  const gone = await fetch(`${server.url}/api/checkpoints/${bytes}?mode=orphan`, {
+    method: "DELETE",
+    headers: { Authorization: `Bearer ${server.token}` },
+  });
+  assert.ok(gone.ok, await gone.text());
+  await page.goto(`${server.url}/threads/handover?at=${after}&with=${bytes}&tab=compare`);
+  await note.getByText("Nothing of it is on record").waitFor();
+  assert.match(await note.innerText(), /^removed[\s\S]*backup/);
+  await close();
+});
+
+test("a branch that stops says why, and no person is asked for what no person answers", async () => {
+  const { page, close } = await open(browser, server, "/threads/erasure-C-460");
+  const facts = page.locator("main dl").first();
+  await facts.getByText("waits for", { exact: true }).waitFor();
+  assert.match(await facts.innerText(), /the signal confirmed/);
+  assert.equal(await page.getByRole("button", { name: "Answer" }).count(), 0);
+  await page.goto(`${server.url}/threads/research-freight`);
+  await facts.getByText("before publish; Resume goes on there").waitFor();
+  await close();
+});
+
+test("a thread that was released says so, and lists its versions", async () => {
+  const { page, close } = await open(browser, server, "/threads/refund-8829");
+  await page.getByRole("button", { name: "Release" }).first().click();
+  await page.getByLabel("the thread's name").fill("refund-8829");
+  await page.getByRole("dialog").getByRole("button", { name: "Release" }).click();
+  const versions = page.getByRole("region", { name: "released versions" });
+  await versions.getByText("version 1", { exact: true }).waitFor();
+  await page.reload();
+  await page.getByRole("alert").waitFor();
+  await versions.getByText("version 1", { exact: true }).waitFor();
+  await close();
+});

@@ -12,6 +12,7 @@ import { useProgram } from "../data/programs";
 import { Button } from "../parts/button";
 import { Failure, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
+import { useWide } from "../parts/wide";
 import { onRecord, type Node } from "../text/json";
 import type { Where } from "../thread/address";
 import { Lists } from "./lists";
@@ -28,11 +29,13 @@ const typed = new Map<string, { value: Node; branch: string; run: boolean }>();
 /** Draft is a fork that is not made: nothing is written before its one button is pressed. */
 export function Draft({ at, go }: Props) {
   const me = useMe();
+  const wide = useWide();
   const state = useCheckpoint(at.id, true);
   const program = useProgram(at.graph ?? "");
   const schema = useMemo(() => onRecord(program.data?.state), [program.data]);
   const start = useMemo(() => onRecord(state.data?.state), [state.data]);
   const kept = typed.get(at.id);
+  const [before] = useState(kept !== undefined);
   const edit = useEdit();
   const [branch, setBranch] = useState(kept?.branch ?? "");
   const [run, setRun] = useState(kept?.run ?? false);
@@ -85,7 +88,10 @@ export function Draft({ at, go }: Props) {
         void submit();
       }}
       onKeyDown={(e) => {
-        if (e.key === "Enter" && e.shiftKey) {
+        if (e.key === "Escape") {
+          e.preventDefault();
+          go({ draft: undefined });
+        } else if (e.key === "Enter" && e.shiftKey) {
           e.preventDefault();
           void submit();
         }
@@ -104,13 +110,14 @@ export function Draft({ at, go }: Props) {
             <input
               value={branch}
               placeholder={plan.data?.branch ?? "fork-1"}
+              autoFocus={wide}
               autoComplete="off"
               spellCheck={false}
               onChange={(e) => setBranch(e.target.value)}
             />
           </label>
           <div className={css.head}>
-            <h3>State{edit.changed() && <span>, changed</span>}</h3>
+            <h3>State{edit.changed() && <span>, changed{before && ", as you left it"}</span>}</h3>
             {edit.drawn() && (
               <Button tone="quiet" onClick={() => edit.showRaw(edit.raw === undefined)}>
                 {edit.raw === undefined ? "JSON" : "Form"}
@@ -157,7 +164,7 @@ export function Draft({ at, go }: Props) {
             <Button type="submit" disabled={sent.busy || wrong !== "" || !start || plan.error !== null} hint="⇧↵">
               {sent.busy ? "Forking…" : `Fork as ${name}`}
             </Button>
-            <Button tone="quiet" onClick={() => go({ draft: undefined })}>
+            <Button tone="quiet" hint="Esc" onClick={() => go({ draft: undefined })}>
               Back
             </Button>
           </div>

@@ -2,9 +2,10 @@ import type { ReactNode } from "react";
 import { bytes, type Checkpoint, useCheckpoint, useDiff, useHeader, useSavedBefore } from "../data/checkpoints";
 import type { Schemas } from "../api/client";
 import { Differing } from "../parts/difference";
-import { Failure, Skeleton } from "../parts/notice";
+import { Skeleton } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { Same } from "../parts/same";
+import { WhyUnread } from "../parts/unread";
 import { diff, type Diff } from "../text/diff";
 import { onRecord, texts, type Node } from "../text/json";
 import { Edits } from "./edits";
@@ -36,8 +37,8 @@ export function Change({ thread, at, go }: PaneProps) {
           <>To #{at.seq}</>
         )}
       </h2>
-      {parent.error && <Failure error={parent.error} />}
-      <Comparison a={at.parentId} b={at} />
+      {parent.error && <WhyUnread error={parent.error} />}
+      {!parent.error && <Comparison a={at.parentId} b={at} />}
     </>
   );
 }
@@ -67,7 +68,7 @@ function First({ at, of }: { at: Checkpoint; of: PaneProps["thread"] }) {
         #{at.seq} {at.seq === of.first ? "is the first of its thread" : "has no parent"}{" "}
         <span>{bytes(at.size)} of state</span>
       </h2>
-      {state.error && <Failure error={state.error} />}
+      {state.error && <WhyUnread error={state.error} />}
       {node?.kind === "object" &&
         node.members.map((m, i) => (
           <Line key={i} name={m.name}>
@@ -90,7 +91,7 @@ type Entry = { name: string; value: ReactNode; changed: boolean };
 export function Comparison({ a, b }: { a: string; b: Side }) {
   const found = useDiff(a, b.id);
   const state = useCheckpoint(b.id, b.size <= maxRead);
-  if (found.error) return <Failure error={found.error} />;
+  if (found.error) return <WhyUnread error={found.error} />;
   if (!found.data || (state.isPending && b.size <= maxRead)) return <Skeleton rows={6} height={28} />;
   const node = onRecord(state.data?.state);
   const opaque = found.data.parts.some((p) => p.name === "state") || state.data?.parts?.[0]?.name === "state";
@@ -103,7 +104,7 @@ export function Comparison({ a, b }: { a: string; b: Side }) {
         {changed === 0 ? "The state is the same" : `${changed} of ${entries.length} parts changed`}
       </p>
       <Hidden texts={hidden} />
-      {state.error && <Failure error={state.error} safe="What changed is shown all the same." />}
+      {state.error && <WhyUnread error={state.error} safe="What changed is shown all the same." />}
       <div className={css.lines} role="list" aria-label="parts of the state">
         {entries.map((e, i) => (
           <Line key={i} name={e.name} changed={e.changed}>
@@ -170,7 +171,16 @@ function differing(part: Schemas["PartChange"]): Diff | undefined {
 /** Part shows a part that changed. One that is too large to show whole is shown by its differing places. */
 function Part({ part }: { part: Schemas["PartChange"] }) {
   const d = differing(part);
-  if (d && d.kind !== "same") return <Differing diff={d} />;
+  const bytesOf = (side: "was" | "is", s: Schemas["PartSide"] | undefined) =>
+    s && s.codec !== "json" && <Raw side={side} part={s} />;
+  if (d && d.kind !== "same")
+    return (
+      <>
+        {bytesOf("was", part.a)}
+        {bytesOf("is", part.b)}
+        <Differing diff={d} />
+      </>
+    );
   if (d) return <>the same value, written in another way</>;
   const paths = part.paths ?? [];
   return (

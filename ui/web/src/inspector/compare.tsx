@@ -3,8 +3,9 @@ import { useDiff, useHeader, type Checkpoint, type Thread } from "../data/checkp
 import { useMemo } from "react";
 import { Button } from "../parts/button";
 import { Id } from "../parts/id";
-import { Failure } from "../parts/notice";
+import { WhyUnread } from "../parts/unread";
 import { Said } from "../parts/said";
+import { marked } from "../text/hidden";
 import { Comparison } from "./change";
 import { Edits } from "./edits";
 import { editedOn, useRowsOf } from "./way";
@@ -37,8 +38,14 @@ export function Compare({ thread, where, at, go }: PaneProps) {
           />
         )}
       </div>
-      <Choices thread={thread} at={at} pinned={where.with} go={go} />
-      {pinned.error && <Failure error={pinned.error} />}
+      <Choices
+        thread={thread}
+        at={at}
+        pinned={where.with}
+        name={a && `#${a.seq}, ${marked(a.node || a.kind)}`}
+        go={go}
+      />
+      {pinned.error && <WhyUnread error={pinned.error} />}
       {a && a.id === at.id && (
         <p className={frame.quiet}>A and B are one checkpoint. Choose another row: it becomes B.</p>
       )}
@@ -68,11 +75,14 @@ function Choices({
   thread,
   at,
   pinned,
+  name,
   go,
 }: {
   thread: Thread;
   at: Checkpoint;
   pinned: string | undefined;
+  /** What the one that is pinned is called. */
+  name: string | undefined;
   go: PaneProps["go"];
 }) {
   const heads = (thread.branches ?? []).filter((b) => b.head !== at.id);
@@ -94,7 +104,7 @@ function Choices({
             </option>
           ))}
           {pinned && pinned !== at.id && pinned !== at.parentId && !heads.some((b) => b.head === pinned) && (
-            <option value={pinned}>{pinned}</option>
+            <option value={pinned}>{name}</option>
           )}
         </select>
       </label>

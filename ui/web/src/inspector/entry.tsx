@@ -83,8 +83,8 @@ const Records = ({ entry }: { entry: Entry }) => (
             <td>{r.kind}</td>
             <td>
               {r.size === 0 ? "no body" : bytes(r.size)}
-              {r.sealed && ", encrypted"}
-              {r.missing && ", removed"}
+              {r.sealed && ", encrypted: read with the store's keys"}
+              {r.missing && ", removed: its hash alone is left"}
             </td>
             <td>{r.hash ? <Id>{r.hash}</Id> : "in the header"}</td>
           </tr>

@@ -1,8 +1,9 @@
 import { Draft } from "../fork/draft";
 import { headOf, useStory, type Thread } from "../data/checkpoints";
-import { Failure, Skeleton } from "../parts/notice";
+import { Skeleton } from "../parts/notice";
 import { Key } from "../parts/key";
 import { Panes } from "../parts/tabs";
+import { WhyUnread } from "../parts/unread";
 import { LongLists } from "../parts/value";
 import type { Tab, Where } from "../thread/address";
 import { Change } from "./change";
@@ -45,7 +46,7 @@ export function Inspector({ thread, where, go }: Props) {
         </header>
         <div className={css.scroll} tabIndex={0} role="group" aria-label={`view: ${where.tab}`}>
           {story.isPending && at && <Skeleton rows={8} height={32} />}
-          {story.error && !story.data && <Failure error={story.error} />}
+          {story.error && !story.data && <WhyUnread error={story.error} />}
           {story.data && <Pane key={`${at}/${where.tab}`} {...{ thread, where, go }} at={story.data} />}
           {!at && <p className={css.quiet}>The thread has no checkpoint.</p>}
         </div>

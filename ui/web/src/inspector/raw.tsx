@@ -7,7 +7,9 @@ import css from "./inspector.module.css";
 export const Raw = ({ side, part }: { side: "was" | "is"; part: Schemas["PartSide"] }) => (
   <p className={css.quiet}>
     {side} {bytes(part.size)}
-    {part.codec === "json" ? ", too large to show whole here" : `, codec ${part.codec}, no text`}, SHA-256{" "}
-    <Id>{part.hash}</Id>
+    {part.codec === "json"
+      ? ", too large to show whole here"
+      : `, binary: codec ${part.codec}, which the program that wrote it reads`}
+    , SHA-256 <Id>{part.hash}</Id>
   </p>
 );

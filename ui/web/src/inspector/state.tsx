@@ -2,9 +2,11 @@ import { useState } from "react";
 import { bytes, useCheckpoint } from "../data/checkpoints";
 import { Button } from "../parts/button";
 import { Fold } from "../parts/fold";
-import { Failure, Skeleton } from "../parts/notice";
+import { Skeleton } from "../parts/notice";
 import { Hidden } from "../parts/said";
+import { Unreadable, WhyUnread } from "../parts/unread";
 import { Value } from "../parts/value";
+import { binaryOf } from "../text/unread";
 import { onRecord, pretty, stringOf, texts } from "../text/json";
 import { Line } from "./change";
 import type { PaneProps } from "./inspector";
@@ -46,7 +48,9 @@ export function StateTab({ at }: PaneProps) {
         </p>
       )}
       {wanted && state.isPending && <Skeleton rows={6} height={28} />}
-      {state.error && <Failure error={state.error} safe="What the entry says of the checkpoint is in the tab Entry." />}
+      {state.error && (
+        <WhyUnread error={state.error} safe="What the entry says of the checkpoint is in the tab Entry." />
+      )}
       <Hidden texts={texts(node)} />
       {node && json && <JSONText text={pretty(node)} />}
       {node && !json && (
@@ -90,14 +94,16 @@ export function StateTab({ at }: PaneProps) {
 /** Binary says of a part that is no JSON how it is encoded, and shows its bytes as base64. */
 const Binary = ({ codec, size, text }: { codec: string; size: number | undefined; text: string }) => (
   <>
-    <p className={css.quiet}>
-      not JSON: codec {codec}, {bytes(size ?? 0)}, shown as base64
-    </p>
-    <Fold
-      first={<code className={css.base64}>{text.slice(0, 120)}</code>}
-      rest={() => <code className={css.base64}>{text}</code>}
-      size={`${text.length.toLocaleString("en")} characters`}
-    />
+    <Unreadable of={binaryOf(codec, bytes(size ?? 0))} />
+    {text.length <= 120 ? (
+      <code className={css.base64}>{text}</code>
+    ) : (
+      <Fold
+        first={<code className={css.base64}>{text.slice(0, 120)}</code>}
+        rest={() => <code className={css.base64}>{text}</code>}
+        size={`${text.length.toLocaleString("en")} characters`}
+      />
+    )}
   </>
 );
 

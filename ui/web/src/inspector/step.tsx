@@ -6,6 +6,7 @@ import { Chip } from "../parts/chip";
 import { Id } from "../parts/id";
 import { Said } from "../parts/said";
 import { At, length } from "../parts/time";
+import { WhyUnread } from "../parts/unread";
 import { Value } from "../parts/value";
 import { onRecord } from "../text/json";
 import type { Schemas } from "../api/client";
@@ -247,7 +248,7 @@ const Asked = ({ gates }: { gates: string[] }) => (
 function Question({ id }: { id: string }) {
   const gate = useGate(id);
   const g = gate.data;
-  if (!g) return <p className={frame.quiet}>{gate.error ? <Said>{String(gate.error)}</Said> : "…"}</p>;
+  if (!g) return gate.error ? <WhyUnread error={gate.error} /> : <p className={frame.quiet}>…</p>;
   const d = g.decision;
   return (
     <div className={css.step}>

@@ -2,6 +2,7 @@
 
 import { api, get, type Schemas } from "../api/client";
 import { inThread } from "./address";
+import { asksPeople } from "./items";
 
 type Thread = Schemas["Thread"];
 
@@ -63,7 +64,7 @@ export const actions: Record<ActionKey, Action> = {
 export function allowed(thread: Thread, branch: string): ActionKey[] {
   const status = thread.branches?.find((b) => b.branch === branch)?.status ?? thread.status;
   const held = !!thread.hold;
-  const asks = thread.waiting?.some((w) => w.branch === branch);
+  const asks = thread.waiting?.some((w) => w.branch === branch && asksPeople(w));
   const rest: ActionKey[] = [held ? "unhold" : "hold", "copy", "export", ...(held ? [] : (["delete"] as const))];
   switch (status) {
     case "running":
@@ -84,7 +85,7 @@ export function allowed(thread: Thread, branch: string): ActionKey[] {
 export type Target = { thread: Thread; branch: string; at: string; head: string; key: string };
 
 /** Done says where to look after an action. */
-export type Done = { at?: string; branch?: string; thread?: string; gone?: boolean };
+export type Done = { at?: string; branch?: string; thread?: string; gone?: "deleted" | "released" };
 
 /** act sends an action. It returns once the server acknowledged it. */
 export async function act(action: ActionKey, t: Target, text: string): Promise<Done> {
@@ -111,7 +112,7 @@ export async function act(action: ActionKey, t: Target, text: string): Promise<D
       return {};
     case "release":
       await get(api.POST("/api/threads/{id}/releases", { params: { ...inThread(name), header }, body: reason }));
-      return {};
+      return { gone: "released" };
     case "hold":
       await get(api.POST("/api/threads/{id}/hold", { params: { ...inThread(name), header }, body: reason }));
       return {};
@@ -123,7 +124,7 @@ export async function act(action: ActionKey, t: Target, text: string): Promise<D
       return { thread: text };
     case "delete":
       await get(api.DELETE("/api/threads/{id}", { params: inThread(name, reason) }));
-      return { gone: true };
+      return { gone: "deleted" };
     default:
       return {};
   }

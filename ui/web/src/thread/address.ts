@@ -37,15 +37,15 @@ export function searchOf(search: string, to: Partial<Where>): string {
   return query.toString();
 }
 
-/** useWhere returns what the address says, and a function that changes members of it. Absent values are left out. */
-export function useWhere(): [Where, (to: Partial<Where>) => void] {
+/** useWhere returns what the address says, and a function that changes members of it, in its place or as a new place. Absent values are left out. */
+export function useWhere(): [Where, (to: Partial<Where>, how?: { push: boolean }) => void] {
   const search = useSearch();
   const [, navigate] = useLocation();
   const where = useMemo(() => whereOf(search), [search]);
   const go = useCallback(
-    (to: Partial<Where>) => {
+    (to: Partial<Where>, how?: { push: boolean }) => {
       const query = searchOf(location.search, to);
-      navigate(location.pathname + (query ? `?${query}` : ""), { replace: true });
+      navigate(location.pathname + (query ? `?${query}` : ""), { replace: !how?.push });
     },
     [navigate],
   );

@@ -10,6 +10,7 @@ import { Said } from "../parts/said";
 import { At } from "../parts/time";
 import { addressOf, standing } from "../threads/filter";
 import { threadPath } from "./address";
+import { asksPeople } from "./items";
 import css from "./header.module.css";
 
 type Thread = Schemas["Thread"];
@@ -22,7 +23,7 @@ export const countOf = (n: number, one: string, many = `${one}s`) => `${n} ${n =
 const over = new Set(["done", "failed", "cancelled"]);
 
 /** Facts says when a thread began and ended, who began it, who runs it, by which version, its labels and its relatives. */
-export function Facts({ thread, head }: { thread: Thread; head: string }) {
+export function Facts({ thread, branch, head }: { thread: Thread; branch: string; head: string }) {
   const at = useHeader(head || undefined);
   const newest = (thread.branches ?? []).reduce<{ head: string; seq: number } | undefined>(
     (a, b) => (a && a.seq > b.seq ? a : b),
@@ -65,6 +66,7 @@ export function Facts({ thread, head }: { thread: Thread; head: string }) {
           <At at={thread.updatedAt} />
         </Fact>
       )}
+      <Stops thread={thread} branch={branch} next={at.data?.next ?? []} />
       {thread.lease?.held && (
         <Fact name="runs on">
           <Said>{named(thread.lease.owner)}</Said>
@@ -136,6 +138,44 @@ export function Facts({ thread, head }: { thread: Thread; head: string }) {
     </dl>
   );
 }
+
+/** Stops says why a branch does not go on: it was interrupted, or waits for something that no person answers. */
+function Stops({ thread, branch, next }: { thread: Thread; branch: string; next: string[] }) {
+  const status = thread.branches?.find((b) => b.branch === branch)?.status;
+  if (status === "interrupted")
+    return (
+      <Fact name="stopped">
+        {next.length > 0 ? (
+          <>
+            before <Said>{next.join(", ")}</Said>; Resume goes on there
+          </>
+        ) : (
+          "Resume goes on from its head"
+        )}
+      </Fact>
+    );
+  const wait = thread.waiting?.find((w) => w.branch === branch);
+  if (status !== "waiting" || !wait || asksPeople(wait)) return null;
+  return (
+    <Fact name="waits for">
+      {wait.kind === "signal" ? (
+        <>
+          the signal <Said>{wait.signal}</Said>
+        </>
+      ) : (
+        (waits[wait.kind] ?? "something that no person answers")
+      )}
+      {wait.expiresAt && (
+        <>
+          {wait.kind === "timer" ? " " : ", until "}
+          <At at={wait.expiresAt} />
+        </>
+      )}
+    </Fact>
+  );
+}
+
+const waits: Record<string, string> = { timer: "its time,", task: "a worker", thread: "another thread's end" };
 
 const Fact = ({ name, children }: { name: string; children: React.ReactNode }) => (
   <div>

@@ -11,6 +11,7 @@ import { Bar } from "../shell/bar";
 import { standing } from "../threads/filter";
 import { actions, allowed, type ActionKey, type Done } from "./actions";
 import { threadPath } from "./address";
+import { asksPeople } from "./items";
 import { Confirm } from "./confirm";
 import { countOf, Facts } from "./facts";
 import { Usage } from "./usage";
@@ -38,7 +39,7 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
   const shown = may.filter((a) => !["hold", "unhold", "copy", "export", "delete"].includes(a)).slice(0, 3);
   const rest = may.filter((a) => !shown.includes(a));
   const state = standing(thread);
-  const question = thread.waiting?.find((w) => w.branch === branch);
+  const question = thread.waiting?.find((w) => w.branch === branch && asksPeople(w));
   const run = (a: ActionKey) => {
     if (a === "fork") fork();
     else if (a === "answer" && question) go(`/gates/${encodeURIComponent(question.id)}`);
@@ -102,7 +103,7 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
           </button>
         ))}
       </div>
-      <Facts thread={thread} head={head} />
+      <Facts thread={thread} branch={branch} head={head} />
       <Unserved thread={thread.thread} />
       <Confirm action={asked} target={{ thread, branch, at, head }} close={() => ask(undefined)} done={done} />
     </>

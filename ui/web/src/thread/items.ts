@@ -32,7 +32,7 @@ export const filters: { filter: Filter; name: string; of: string }[] = [
 const programs = new Set(["timer", "signal", "thread", "task"]);
 
 /** asksPeople tells questions to people from what programs wait for. */
-export const asksPeople = (w: Wait) => !programs.has(w.kind ?? "");
+export const asksPeople = (w: Pick<Wait, "kind">) => !programs.has(w.kind ?? "");
 export const questionOf = (r: Row): Wait | undefined => r.asked?.find(asksPeople);
 
 /** retries says how often the node of a row, or a step of it, was tried again. */

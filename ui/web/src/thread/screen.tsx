@@ -25,6 +25,7 @@ import { Rows } from "./rows";
 import { Scrubber } from "./scrubber";
 import { nameOf } from "./tell";
 import { Toolbar } from "./toolbar";
+import { Released, Versions } from "./versions";
 import css from "./screen.module.css";
 
 /** ThreadScreen is one thread: its branches as lanes, a row a checkpoint, and what is looked at of it. */
@@ -43,9 +44,12 @@ export function ThreadScreen() {
     <>
       <Bar title={<Said>{name}</Said>} />
       {thread.error ? (
-        <Unread error={thread.error} what="thread" name={name} ways={[{ name: "All threads", href: "/threads" }]}>
-          It was deleted, or never began, or its name is another.
-        </Unread>
+        <>
+          <Unread error={thread.error} what="thread" name={name} ways={[{ name: "All threads", href: "/threads" }]}>
+            It was deleted, or never began, or its name is another.
+          </Unread>
+          <Versions thread={name} />
+        </>
       ) : (
         <Skeleton rows={14} height={32} />
       )}
@@ -67,8 +71,7 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
   const [between, setBetween] = useState<[number, number]>();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const [mode, setMode] = useState<Mode>(modeKept);
-  const [gone, setGone] = useState(false);
-
+  const [gone, setGone] = useState<Done["gone"]>();
   const branches = thread.branches ?? [];
   const byID = useMemo(() => new Map(rows.map((r) => [r.id, r])), [rows]);
   const asked = where.at === undefined ? undefined : byID.get(where.at);
@@ -106,7 +109,12 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
   const still = branch?.status !== "running" && branch?.status !== "waiting";
   const effects = useMemo(() => rows.reduce((n, r) => n + (r.effects?.length ?? 0), 0), [rows]);
 
-  const look = useCallback((item: Item) => go({ at: item.id, branch: item.branch }), [go]);
+  // On a phone the sheet is a place of its own, which Back leaves. Who looks elsewhere drafts no more.
+  const sheet = !wide && (where.at !== undefined || where.draft);
+  const look = useCallback(
+    (item: Item) => go({ at: item.id, branch: item.branch, draft: undefined }, { push: !wide && !sheet }),
+    [go, wide, sheet],
+  );
   const toggle = useCallback(
     (item: { id: string }) =>
       setOpened((before) => {
@@ -116,10 +124,7 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
       }),
     [],
   );
-  const changeMode = (m: Mode) => {
-    localStorage.setItem("thread-mode", m);
-    setMode(m);
-  };
+  useEffect(() => localStorage.setItem("thread-mode", mode), [mode]);
 
   const step = (by: 1 | -1, e: KeyboardEvent) => {
     const from = items.findIndex((i) => i.id === at);
@@ -135,8 +140,7 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
     const next = branches[(i + by + branches.length) % branches.length];
     if (next && branches.length > 1) go({ at: undefined, branch: next.branch });
   };
-  const older = (e: KeyboardEvent) => step(1, e);
-  const newer = (e: KeyboardEvent) => step(-1, e);
+  const [older, newer] = [(e: KeyboardEvent) => step(1, e), (e: KeyboardEvent) => step(-1, e)];
   useKeys({
     ArrowLeft: older,
     ArrowRight: newer,
@@ -148,19 +152,21 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
     K: newer,
     "[": () => turn(-1),
     "]": () => turn(1),
-    t: () => changeMode(mode === "order" ? "time" : "order"),
+    t: () => setMode(mode === "order" ? "time" : "order"),
     c: at === undefined ? undefined : () => go({ with: at, tab: "compare" }),
     f: at !== undefined && me.data?.role === "operator" ? () => go({ at, draft: true }) : undefined,
     o: row ? () => toggle(row) : undefined,
-    Escape: between
-      ? () => setBetween(undefined)
-      : where.at
-        ? () => go({ at: undefined, with: undefined, draft: undefined, branch: chosen })
-        : undefined,
+    Escape: where.draft
+      ? () => go({ draft: undefined })
+      : between
+        ? () => setBetween(undefined)
+        : where.at
+          ? () => go({ at: undefined, with: undefined, draft: undefined, branch: chosen })
+          : undefined,
   });
 
   const done = (d: Done) => {
-    if (d.gone) setGone(true);
+    if (d.gone) setGone(d.gone);
     else if (d.thread !== undefined) navigate(threadPath(d.thread));
     else if (d.branch !== undefined) go({ branch: d.branch, at: undefined });
   };
@@ -168,12 +174,15 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
     return (
       <>
         <Bar title={<Said>{name}</Said>} />
-        <Empty title="The thread was deleted">The record of who deleted it, and why, stays in the store.</Empty>
+        {gone === "released" ? (
+          <Released thread={name} />
+        ) : (
+          <Empty title="The thread was deleted">The record of who deleted it, and why, stays in the store.</Empty>
+        )}
       </>
     );
   const past = where.at !== undefined && head !== undefined && where.at !== head && row ? row : undefined;
   const fork = me.data?.role === "operator" && at !== undefined ? () => go({ at, draft: true }) : undefined;
-  const sheet = !wide && (where.at !== undefined || where.draft);
   return (
     <>
       <Header
@@ -221,7 +230,7 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
             mode={mode}
             setFilter={setFilter}
             setBetween={setBetween}
-            setMode={changeMode}
+            setMode={setMode}
             choose={(b) => go({ at: undefined, branch: b })}
           />
           {pending && <Skeleton rows={12} height={32} />}

@@ -31,7 +31,7 @@ const names = (list: string[], most = 3): string =>
 
 const waits: Record<string, (w: Wait) => string> = {
   timer: (w) => (w.name.startsWith("$retry") ? "waits to be tried again" : "sleeps until a time"),
-  signal: (w) => `waits for the signal ${w.name}`,
+  signal: (w) => `waits for the signal ${w.name.replace(/^signal:/, "")}`,
   thread: (w) => (w.thread ? `waits for the thread ${w.thread}` : "waits for another thread"),
   task: (w) => `waits for a worker: ${w.name}`,
 };
