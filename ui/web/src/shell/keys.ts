@@ -6,11 +6,15 @@ const isField = (target: EventTarget | null) =>
 /** keysOff says whether a person turned single keys off. */
 export const keysOff = () => localStorage.getItem("keys") === "off";
 
+/** takesEnter says whether Enter belongs to what has the focus: a button, or a link that is not to what is shown. */
+const takesEnter = (target: EventTarget | null) =>
+  target instanceof Element && target.closest("button, summary, a:not([aria-current])") !== null;
+
 export type Keys = Record<string, ((e: KeyboardEvent) => void) | undefined>;
 
 /**
  * useKeys binds single keys. They are dead in fields, with modifiers, on repeat, while a dialog is
- * open, and where a person turned them off.
+ * open, and where a person turned them off. Enter is left to a control that has the focus.
  */
 export function useKeys(keys: Keys) {
   const now = useRef(keys);
@@ -21,7 +25,7 @@ export function useKeys(keys: Keys) {
         return;
       if (document.querySelector("dialog[open]")) return;
       const act = now.current[e.key];
-      if (!act) return;
+      if (!act || (e.key === "Enter" && takesEnter(e.target))) return;
       e.preventDefault();
       act(e);
     };
