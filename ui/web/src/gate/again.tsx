@@ -48,7 +48,8 @@ export function AskAgain({ gate, go }: { gate: Gate; go: (id: string) => void })
               </Button>
               <span className={css.barred}>
                 {votes > 0 ? `Its ${votes === 1 ? "vote" : `${votes} votes`} decided nothing.` : "Nobody answered."} The
-                same question is put once more, with as much time as it had.
+                same question is put once more, in the name of who asked it, with as much time as it had. A thread that
+                went on since goes on from there on a branch of its own.
               </span>
             </>
           )}

@@ -14,6 +14,7 @@ import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { Ago, left, useNow } from "../parts/time";
 import { Value } from "../parts/value";
+import { marked } from "../text/hidden";
 import { onRecord, pretty, texts, type Node } from "../text/json";
 import { threadPath } from "../thread/address";
 import { Actions } from "./actions";
@@ -72,7 +73,7 @@ export function GateDetail({ listed, gone, back, go, page, byItself, children }:
         ref={article}
         tabIndex={-1}
         className={page ? `${css.detail} ${css.page}` : css.detail}
-        aria-label={gate.intent}
+        aria-label={marked(gate.intent)}
       >
         <div className={css.scroll}>
           <div className={css.in}>

@@ -21,7 +21,7 @@ export function Newer({ gate }: { gate: Gate }) {
  * useNewer finds the question that is asked in the place of one that waits no more: the one that its
  * decision names, or one of its thread that says so itself.
  */
-export function useNewer(gate: Gate): string | undefined {
+export function useNewer(gate: Pick<Gate, "id" | "thread" | "kind" | "state" | "decision">): string | undefined {
   const named = gate.decision?.successor;
   const read = useQuery({
     queryKey: ["live", "newer", gate.id],

@@ -126,6 +126,14 @@ function Receipts({ gate, grant }: { gate: Gate; grant: Grant }) {
   );
 }
 
+/** nothing says why an effect has no result. */
+function nothing({ status, failed }: Schemas["Use"]): string {
+  if (status === "executed") return "nothing";
+  if (status === "decided" && failed)
+    return `nothing: ${failed} ${failed === 1 ? "attempt" : "attempts"}, known not to have acted`;
+  return status === "released" ? "nothing yet" : "not known";
+}
+
 /** Licensed says who decided, with all whose votes were needed. */
 function Licensed({ gate, decision }: { gate: Gate; decision: Decision }) {
   const others = (gate.votes ?? []).filter((v) => v.verdict === "approve" && v.by !== decision.by).map((v) => v.by);
@@ -163,12 +171,14 @@ function Receipt({ use, gate, state }: { use: Schemas["Use"]; gate: Gate; state:
           <At at={use.at} />, entry #{use.seq}
           {began && `, took ${length(Date.parse(use.at) - Date.parse(began))}`}
         </>
+      ) : use.status === "decided" ? (
+        "it was not done"
       ) : (
         "not yet, as far as is known"
       ),
     ],
     ["branch", <Said>{use.branch}</Said>],
-    ["returned", outcome ? <Value node={outcome} /> : use.status === "executed" ? "nothing" : "not known"],
+    ["returned", outcome ? <Value node={outcome} /> : nothing(use)],
   ];
   return (
     <Card title="Receipt" also={<Chip state={use.status === "decided" ? state : use.status} />}>

@@ -7,6 +7,7 @@ import { At } from "../parts/time";
 import { Value } from "../parts/value";
 import { onRecord } from "../text/json";
 import { done, useOutcome } from "./decide";
+import { useNewer } from "./neighbours";
 import { Verified } from "./verified";
 import css from "./settled.module.css";
 
@@ -63,6 +64,7 @@ export function Settled({ gate }: { gate: Gate }) {
   const outcome = useOutcome(gate.id);
   const grant = useGrant(inSession(gate) ? undefined : gate.id);
   const decision = grant.data?.gate.decision;
+  const newer = useNewer({ ...gate, decision, state: decision ? "decided" : gate.state });
   const mine = outcome?.step === "acknowledged" ? outcome : undefined;
   return (
     <Card title="What became of it" label="outcome">
@@ -86,10 +88,12 @@ export function Settled({ gate }: { gate: Gate }) {
           </p>
         )}
         {!decision && !mine && <p>It was answered meanwhile, or nobody waits for it any more.</p>}
-        {decision?.successor && (
+        {newer && (
           <p>
-            It was replaced: what is asked changed.{" "}
-            <Link href={`/gates/${encodeURIComponent(decision.successor)}`}>Look at the new question</Link>
+            {decision?.verdict === "edit"
+              ? "Nothing was approved by this: what it was changed to is asked in a question of its own."
+              : "It was replaced by a newer question."}{" "}
+            <Link href={`/gates/${encodeURIComponent(newer)}`}>Look at the new question</Link>
           </p>
         )}
         {!inSession(gate) && (
