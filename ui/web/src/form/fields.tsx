@@ -4,6 +4,7 @@ import { Said } from "../parts/said";
 import { Inline } from "../parts/value";
 import { compact, fill, member, stringNode, stringOf, type Node } from "../text/json";
 import { createContext, useContext, useId } from "react";
+import { hiddenIn } from "../text/hidden";
 import { absent, isAbsent, needed, typeOf as typeIn } from "./blank";
 import { pathOf, type Fault } from "./faults";
 import css from "./form.module.css";
@@ -81,6 +82,8 @@ export function Field(props: FieldProps) {
     );
   }
   if (node.kind === "array") return <ListField {...props} node={node} />;
+  const text = stringOf(node) ?? "";
+  const hidden = hiddenIn([text]).length > 0 && text.slice(0, 200);
   const changed = was !== undefined && !isAbsent(was) && compact(was) !== compact(node);
   return (
     <label className={[css.field, changed && css.changed, name === "" && css.alone].filter(Boolean).join(" ")}>
@@ -104,6 +107,11 @@ export function Field(props: FieldProps) {
         wrong={says.length > 0 ? id : undefined}
       />
       <Wrong says={says} id={id} />
+      {hidden && (
+        <span className={css.fault} role="note">
+          It has characters that are not seen: <Said>{hidden}</Said>
+        </span>
+      )}
       {changed && was && (
         <span className={css.was}>
           was <Inline node={was} max={60} />
