@@ -66,6 +66,20 @@ test("one question is decided in two tabs at once: one wins, and both say who", 
   }
 });
 
+test("Enter is left to what has the focus, and a list has one question alone", async () => {
+  const { page, close } = await open(browser, server, "/?show=open&question=pay-invoice");
+  await page.waitForSelector(article);
+  assert.deepEqual(await page.locator("main section h2 > a").allInnerTexts(), ["pay-invoice"]);
+  await page.getByRole("button", { name: /Approve|Show all first/ }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('form [aria-label="reason"]');
+  assert.equal(new URL(page.url()).pathname, "/");
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "pay-invoice , show all" }).click();
+  await page.waitForFunction(() => document.querySelectorAll("main section h2").length > 1);
+  await close();
+});
+
 test("the link that was printed logs in once, and the inbox is there", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();

@@ -8,7 +8,12 @@ export type Settled = { state: "decided" | "expired" | "withdrawn"; mine: boolea
 
 const pageSize = 200;
 
-const queryOf = (place: Place, settled: Settled) =>
+const queryOf = (place: Place, settled: Settled, question: string | undefined) => ({
+  ...(question === undefined ? {} : { question }),
+  ...ofPlace(place, settled),
+});
+
+const ofPlace = (place: Place, settled: Settled) =>
   place === "decided"
     ? { state: settled.state, limit: 50, ...(settled.mine ? { decider: "me" } : {}) }
     : {
@@ -20,16 +25,20 @@ const queryOf = (place: Place, settled: Settled) =>
       };
 
 /** useGates lists gates by page: those that wait with the earliest deadline first, or the newest decisions. */
-export const useGates = (place: Place, settled: Settled = { state: "decided", mine: false }, enabled = true) =>
+export const useGates = (
+  place: Place,
+  settled: Settled = { state: "decided", mine: false },
+  { enabled = true, question }: { enabled?: boolean; question?: string | undefined } = {},
+) =>
   useInfiniteQuery({
-    queryKey: ["live", "gates", place, ...(place === "decided" ? [settled.state, settled.mine] : [])],
+    queryKey: ["live", "gates", place, ...(place === "decided" ? [settled.state, settled.mine] : []), question ?? ""],
     enabled,
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
       get(
         api.GET("/api/gates", {
           signal,
-          params: { query: { ...queryOf(place, settled), ...(pageParam ? { cursor: pageParam } : {}) } },
+          params: { query: { ...queryOf(place, settled, question), ...(pageParam ? { cursor: pageParam } : {}) } },
         }),
       ),
     getNextPageParam: (last) => last.next,
@@ -83,4 +92,4 @@ export const useFailure = (thread: string, branch: string) =>
   });
 
 /** inSession tells an approval whose caller waits on a connection from a gate. */
-export const inSession = (gate: Gate) => gate.kind === "session";
+export const inSession = (gate: Pick<Gate, "kind">) => gate.kind === "session";

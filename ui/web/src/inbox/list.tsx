@@ -8,6 +8,7 @@ import { named } from "../parts/id";
 import { Said } from "../parts/said";
 import { effectOf, isUnknown } from "../gate/right";
 import { Ago, exact, isSoon, length, useNow } from "../parts/time";
+import { useWidth } from "../parts/wide";
 import type { Group } from "./order";
 import css from "./list.module.css";
 
@@ -19,18 +20,22 @@ type Props = {
   decided: boolean;
   /** set is the address at which questions of a name are decided together, where some can be. */
   set: (group: Group) => string | undefined;
+  /** only is the address of the questions of a name alone. */
+  only: (group: Group) => string;
   /** count says how many questions of a name there are, also beyond the list. */
   count: (group: Group) => string;
 };
 
 /** List shows questions in two lines each, grouped by their name. */
-export const List = ({ groups, chosen, gone, address, decided, set, count }: Props) => (
+export const List = ({ groups, chosen, gone, address, decided, set, only, count }: Props) => (
   <>
     {groups.map((g) => (
       <section key={g.name} aria-label={g.name || "questions"}>
         {g.name && (
           <h2 className={css.group}>
-            <Said>{titleOf(g)}</Said>
+            <Link href={only(g)} className={css.only} title="only these">
+              <Said>{titleOf(g)}</Said>
+            </Link>
             <span>
               <Together href={set(g)} />
               {count(g)}
@@ -81,12 +86,13 @@ function Row({
   useEffect(() => {
     if (on) ref.current?.scrollIntoView({ block: "nearest" });
   }, [on]);
+  const wide = useWidth(900); // else the list is another place, which Back leads to
   const outcome = useOutcome(gate.id);
   const snoozed = useSnoozed(gate);
   const settled = decided || (gone && !snoozed) || outcome?.step === "acknowledged";
   return (
     <li ref={ref} className={`${css.row} ${on ? css.on : ""} ${settled && !decided ? css.settled : ""}`}>
-      <Link href={href} replace aria-current={on ? "true" : undefined}>
+      <Link href={href} replace={wide} aria-current={on ? "true" : undefined}>
         <span className={css.intent}>
           <Said>{gate.intent}</Said>
         </span>

@@ -23,6 +23,7 @@ import css from "./screen.module.css";
 
 const Beside = later(async () => (await import("./beside")).Beside);
 const SetDetail = later(async () => (await import("./set")).SetDetail);
+const Only = later(async () => (await import("./ends")).Only);
 const Ends = later(async () => (await import("./ends")).Ends);
 
 const places: { place: Place; name: string; show: string }[] = [
@@ -56,9 +57,11 @@ export function InboxScreen() {
     state: (["expired", "withdrawn"] as const).find((s) => s === query.get("state")) ?? "decided",
     mine: query.get("by") === "me",
   };
+  const question = query.get("question") ?? undefined;
   return (
     <InboxPlace
-      key={`${place.place} ${settled.state} ${settled.mine}`}
+      key={`${place.place} ${settled.state} ${settled.mine} ${question ?? ""}`}
+      question={question}
       places={mine}
       place={place.place}
       settled={settled}
@@ -68,13 +71,16 @@ export function InboxScreen() {
   );
 }
 
-/** addressOf is where a place is shown, with a question or a set of it. */
-function addressOf(place: Place, settled?: Settled, gate?: string, set?: string): string {
+type Where = { settled?: Settled; question?: string | undefined; gate?: string; set?: string };
+
+/** addressOf is where a place is shown, with a question or a set of it. question narrows it to those of a name. */
+function addressOf(place: Place, { settled, question, gate, set }: Where = {}): string {
   const show = places.find((p) => p.place === place)?.show;
   const query = new URLSearchParams({
     ...(show ? { show } : {}),
     ...(place === "decided" && settled && settled.state !== "decided" ? { state: settled.state } : {}),
     ...(place === "decided" && settled?.mine ? { by: "me" } : {}),
+    ...(question === undefined ? {} : { question }),
     ...(gate ? { gate } : {}),
     ...(set ? { set } : {}),
   }).toString();
@@ -85,13 +91,14 @@ type PlaceProps = {
   places: typeof places;
   place: Place;
   settled: Settled;
+  question: string | undefined;
   chosen: string | undefined;
   set: string | undefined;
 };
 
-function InboxPlace({ places, place, settled, chosen, set }: PlaceProps) {
+function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProps) {
   const [, go] = useLocation();
-  const list = useGates(place, settled);
+  const list = useGates(place, settled, { question });
   const sessions = useSessions();
   const seen = useRef(new Seen());
   const [moved, setMoved] = useState(0);
@@ -118,7 +125,7 @@ function InboxPlace({ places, place, settled, chosen, set }: PlaceProps) {
       ? undefined
       : (found ?? (chosen === undefined ? flat[0] : chosen === other.data?.id ? other.data : undefined));
   if (chosen === undefined && !together) auto.current = gate?.id;
-  const address = (id: string) => addressOf(place, settled, id);
+  const address = (id: string) => addressOf(place, { settled, question, gate: id });
   const nth = (g: Gate) => `${flat.indexOf(g) + 1} of ${flat.length}${list.hasNextPage ? "+" : ""}`;
   const step = (by: number) => {
     const next = flat[Math.min(flat.length - 1, Math.max(0, flat.indexOf(gate as Gate) + by))];
@@ -136,7 +143,7 @@ function InboxPlace({ places, place, settled, chosen, set }: PlaceProps) {
   const first = list.data?.pages[0];
   const sets = (g: Group) =>
     place !== "decided" && splitOf(waitingOf(g.gates, gone)).set.length > 0
-      ? addressOf(place, settled, undefined, g.name)
+      ? addressOf(place, { settled, question, set: g.name })
       : undefined;
   return (
     <>
@@ -160,7 +167,10 @@ function InboxPlace({ places, place, settled, chosen, set }: PlaceProps) {
             move();
           }}
         >
-          {place === "decided" && <Ends settled={settled} address={(s) => addressOf(place, s)} />}
+          {place === "decided" && (
+            <Ends settled={settled} address={(s) => addressOf(place, { settled: s, question })} />
+          )}
+          {question !== undefined && <Only question={question} href={addressOf(place, { settled })} />}
           {list.isPending && <Skeleton rows={8} height={55} />}
           {list.error && <Failure error={list.error} safe="What waits stays on record." />}
           {list.data && flat.length === 0 && (
@@ -178,6 +188,7 @@ function InboxPlace({ places, place, settled, chosen, set }: PlaceProps) {
             address={address}
             decided={place === "decided"}
             set={sets}
+            only={(g) => addressOf(place, { question: g.name })}
             count={(g) => countOf(first, g.name) || String(g.gates.length)}
           />
           {list.hasNextPage && (
@@ -194,7 +205,7 @@ function InboxPlace({ places, place, settled, chosen, set }: PlaceProps) {
             gates={together.gates}
             gone={gone}
             unread={list.hasNextPage}
-            address={(id) => (id ? address(id) : addressOf(place))}
+            address={(id) => (id ? address(id) : addressOf(place, { question }))}
           />
         )}
         {other.error && !gate && !together && (
@@ -212,7 +223,7 @@ function InboxPlace({ places, place, settled, chosen, set }: PlaceProps) {
             back={
               <>
                 <p className={css.back}>
-                  <Link href={addressOf(place, settled)}>
+                  <Link href={addressOf(place, { settled, question })}>
                     <ArrowLeft size={16} strokeWidth={1.5} aria-hidden /> Inbox
                   </Link>
                   <span>{flat.includes(gate) && nth(gate)}</span>

@@ -138,7 +138,7 @@ export const SetTable = ({ gates, cells, address, state, on, flip, of }: Props) 
                   checked={on(g)}
                   disabled={!flip}
                   onChange={() => flip?.(g)}
-                  aria-label={`decide ${g.thread}`}
+                  aria-label={`decide ${marked(g.thread)}`}
                 />
               </td>
               <td className={css.thread}>
