@@ -64,6 +64,27 @@ func (o Operations) Webhooks(ctx context.Context) (all []*Webhook, err error) {
 	return all, o.client.ask(ctx, http.MethodGet, "/api/webhooks", nil, nil, &all)
 }
 
+// A WebhookDelivery is one attempt to deliver a message.
+type WebhookDelivery struct {
+	ID        string    `json:"id"` // of the message: the same for each attempt and each replay
+	Type      string    `json:"type"`
+	Thread    string    `json:"thread,omitempty"`
+	Seq       uint64    `json:"seq,omitempty"`
+	At        time.Time `json:"at"`     // when it began
+	Millis    int64     `json:"millis"` // how long it took
+	Attempt   int       `json:"attempt"`
+	Replay    bool      `json:"replay,omitempty"` // a replay made it
+	Delivered bool      `json:"delivered"`
+	Status    int       `json:"status,omitempty"` // of an HTTP answer that is no success
+	Error     string    `json:"error,omitempty"`
+}
+
+// WebhookDeliveries returns the newest attempts of an endpoint, at most 50, the newest first.
+// [posthouse.ErrNotFound] for an unknown endpoint.
+func (o Operations) WebhookDeliveries(ctx context.Context, name string) (all []*WebhookDelivery, err error) {
+	return all, o.client.ask(ctx, http.MethodGet, webhookPath(name, "deliveries"), nil, nil, &all)
+}
+
 // TestWebhook sends an endpoint one event, at once. A receiver that fails is no error: the answer says
 // how it went. [posthouse.ErrNotFound] for an unknown endpoint.
 func (o Operations) TestWebhook(ctx context.Context, name string) (*WebhookTest, error) {

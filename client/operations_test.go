@@ -102,7 +102,13 @@ func TestWebhooks(t *testing.T) {
 	if len(all) != 1 || all[0].Name != "ops" || all[0].State != "retrying" || all[0].Error.Failures != 3 || all[0].Replay == nil || !all[0].Replay.From.Equal(since) || all[0].Events[0] != "gate.opened" {
 		t.Errorf("it is %+v", all)
 	}
+	made := must.Get(o.WebhookDeliveries(ctx, "ops"))(t)
+	if len(made) != 1 || made[0].ID != "msg-1" || made[0].Attempt != 2 || made[0].Status != 500 || made[0].Delivered {
+		t.Errorf("the deliveries are %+v", made)
+	}
 	_, err := o.TestWebhook(ctx, "nothing")
+	must.Fail(t, err, posthouse.ErrNotFound)
+	_, err = o.WebhookDeliveries(ctx, "nothing")
 	must.Fail(t, err, posthouse.ErrNotFound)
 }
 

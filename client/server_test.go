@@ -150,6 +150,10 @@ func (e *endpoints) Replay(_ context.Context, name string, since time.Time, _ st
 // Resume implements [server.Notifier].
 func (e *endpoints) Resume(_ context.Context, name string) error { return e.known(name) }
 
+func (e *endpoints) Deliveries(_ context.Context, name string) ([]notify.Delivery, error) {
+	return []notify.Delivery{{ID: "msg-1", Type: notify.GateOpened, Thread: "t", Attempt: 2, Status: 500, Error: "it answers 500"}}, e.known(name)
+}
+
 func (e *endpoints) known(name string) error {
 	if name != "ops" {
 		return posthouse.NotFound("webhook", name)

@@ -473,7 +473,7 @@ func TestABacklogStaysInTheLog(t *testing.T) {
 			t.Errorf("after a day the endpoint is %+v", s)
 		}
 		slot := must.Get(d.store.Slot(t.Context(), posthouse.SlotKey{Thread: "$notify", Step: "state-ops"}, posthouse.SlotOp{}))(t)
-		if len(slot.Value) > 16<<10 {
+		if len(slot.Value) > 32<<10 {
 			t.Errorf("%d bytes are kept of the endpoint", len(slot.Value))
 		}
 		r.set(nil)

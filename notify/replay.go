@@ -15,7 +15,8 @@ const replayAttempts = 10
 // A progress is how far a replay is.
 type progress struct {
 	replay
-	gone *Failure // nil: the receiver wants more
+	gone *Failure  // nil: the receiver wants more
+	made *Delivery // an attempt, and nothing else is told; nil: how far it is
 }
 
 // A replaying is a replay that is under way on a goroutine of its own.
@@ -57,7 +58,7 @@ func (s *sender) startReplay(ctx context.Context, work *sync.WaitGroup) {
 			}
 			if f, ok := errors.AsType[*Failure](err); ok && f.Gone {
 				select {
-				case r.progress <- progress{from, f}:
+				case r.progress <- progress{replay: from, gone: f}:
 				case <-ctx.Done():
 				}
 				return
@@ -70,6 +71,11 @@ func (s *sender) startReplay(ctx context.Context, work *sync.WaitGroup) {
 
 // replayed takes the progress of the replay.
 func (s *sender) replayed(p progress) {
+	if p.made != nil {
+		s.lease.state.made(p.made)
+		s.dirty = true
+		return
+	}
 	s.lease.state.Replay, s.dirty = &p.replay, true
 	if p.gone != nil {
 		s.failed(p.gone, s.source.ledger.Now())
@@ -96,9 +102,9 @@ func (s *sender) failed(f *Failure, now time.Time) {
 // walk tells what happened in the stretch of a replay, from where that is on, and reports its
 // progress. It is nil when all is told, and a [Failure] if the receiver wants no more.
 func (s *sender) walk(ctx context.Context, at *replay, steps chan<- progress) error {
-	report := func() bool {
+	tell := func(p progress) bool {
 		select {
-		case steps <- progress{replay: *at}:
+		case steps <- p:
 			return true
 		case <-ctx.Done():
 			return false
@@ -107,7 +113,7 @@ func (s *sender) walk(ctx context.Context, at *replay, steps chan<- progress) er
 	recent := posthouse.Millis(at.From.UnixMilli())
 	query := posthouse.ThreadQuery{After: at.Thread}
 	if at.Thread != "" { // it may have been left in the middle
-		if err := s.walkThread(ctx, at, report); err != nil {
+		if err := s.walkThread(ctx, at, tell); err != nil {
 			return err
 		}
 	}
@@ -119,16 +125,16 @@ func (s *sender) walk(ctx context.Context, at *replay, steps chan<- progress) er
 			continue
 		}
 		at.Thread, at.Seq = t.Thread, 0
-		if err := s.walkThread(ctx, at, report); err != nil {
+		if err := s.walkThread(ctx, at, tell); err != nil {
 			return err
 		}
 	}
 	at.Ended = s.source.ledger.Now()
-	report()
+	tell(progress{replay: *at})
 	return ctx.Err()
 }
 
-func (s *sender) walkThread(ctx context.Context, at *replay, report func() bool) error {
+func (s *sender) walkThread(ctx context.Context, at *replay, tell func(progress) bool) error {
 	for e, err := range s.source.ledger.Log(ctx, at.Thread, posthouse.Range{From: at.Seq + 1}) {
 		switch {
 		case errors.Is(err, posthouse.ErrCorrupt), errors.Is(err, posthouse.ErrSealed), errors.Is(err, posthouse.ErrConflict):
@@ -146,13 +152,13 @@ func (s *sender) walkThread(ctx context.Context, at *replay, report func() bool)
 				return err
 			}
 			for _, m := range messages {
-				if err := s.insist(ctx, at, m); err != nil {
+				if err := s.insist(ctx, at, m, tell); err != nil {
 					return err
 				}
 			}
 		}
 		at.Seq = e.Seq
-		if at.Sent+at.Failed > sent && !report() {
+		if at.Sent+at.Failed > sent && !tell(progress{replay: *at}) {
 			return ctx.Err()
 		}
 	}
@@ -161,10 +167,14 @@ func (s *sender) walkThread(ctx context.Context, at *replay, report func() bool)
 
 // insist tries a message of a replay until the receiver has it, or it is given up. It fails with a
 // [Failure] only if the receiver wants no more.
-func (s *sender) insist(ctx context.Context, at *replay, m *Message) error {
+func (s *sender) insist(ctx context.Context, at *replay, m *Message, tell func(progress) bool) error {
 	for n := 1; ; n++ {
 		m.Attempt = n
-		f := s.deliver(ctx, m)
+		made, f := s.deliver(ctx, m)
+		if made != nil {
+			made.Replay = true
+			tell(progress{made: made})
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

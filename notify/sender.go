@@ -37,10 +37,11 @@ type sender struct {
 
 // A result is how an attempt ended.
 type result struct {
-	pending *pending // nil: the first attempt of a message of the item
-	message *Message // nil: it is not in the log any more
-	err     error    // of the store, before the attempt
-	failure *Failure // nil: the receiver has it
+	pending *pending  // nil: the first attempt of a message of the item
+	message *Message  // nil: it is not in the log any more
+	err     error     // of the store, before the attempt
+	failure *Failure  // nil: the receiver has it
+	made    *Delivery // nil: no attempt was made, or it is not to be noted
 }
 
 // run has the endpoint and tells it, or waits until another process is gone, until ctx ends.
@@ -195,7 +196,10 @@ func (s *sender) next(ctx context.Context, work *sync.WaitGroup, results chan<- 
 		s.retried = false
 		m := *s.item.messages[s.told]
 		m.Attempt = 1
-		work.Go(func() { results <- &result{message: &m, failure: s.deliver(ctx, &m)} })
+		work.Go(func() {
+			made, failure := s.deliver(ctx, &m)
+			results <- &result{message: &m, failure: failure, made: made}
+		})
 		return nil
 	}
 	s.retried = true
@@ -205,7 +209,7 @@ func (s *sender) next(ctx context.Context, work *sync.WaitGroup, results chan<- 
 		r.message, r.err = s.source.find(ctx, thread, seq, id)
 		if r.message != nil && r.err == nil {
 			r.message.Attempt = attempt
-			r.failure = s.deliver(ctx, r.message)
+			r.made, r.failure = s.deliver(ctx, r.message)
 		}
 		results <- r
 	})
@@ -213,23 +217,29 @@ func (s *sender) next(ctx context.Context, work *sync.WaitGroup, results chan<- 
 }
 
 // deliver makes one attempt.
-func (s *sender) deliver(ctx context.Context, m *Message) *Failure {
+func (s *sender) deliver(ctx context.Context, m *Message) (made *Delivery, failure *Failure) {
 	ctx, cancel := context.WithTimeout(ctx, s.endpoint.timeout())
 	defer cancel()
 	begun := s.source.ledger.Now()
 	m.Memo = newMemo(s.source.ledger.Store(), s.endpoint.Name, s.lease.state.Fence, m)
 	err := s.endpoint.Channel.Deliver(ctx, m)
-	s.counts.attempt(s.endpoint.Name, s.source.ledger.Now().Sub(begun), err)
-	if err == nil {
-		return nil
+	took := s.source.ledger.Now().Sub(begun)
+	s.counts.attempt(s.endpoint.Name, took, err)
+	if err != nil {
+		failure = failureOf(err)
+	} else if m.Followed {
+		return nil, nil // the channel may have passed over it
 	}
-	return failureOf(err)
+	return deliveryOf(m, begun, took, failure), failure
 }
 
 // settled takes the result of an attempt.
 func (s *sender) settled(ctx context.Context, r *result) error {
 	s.busy = false
 	now := s.source.ledger.Now()
+	if r.made != nil {
+		s.lease.state.made(r.made)
+	}
 	switch {
 	case r.err != nil:
 		r.pending.Next = now.Add(time.Second)

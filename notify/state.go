@@ -37,6 +37,8 @@ type state struct {
 	ErrorAt     time.Time `json:"errorAt,omitzero"`
 	GivenUp     uint64    `json:"givenUp,omitempty"`
 	Last        []string  `json:"last,omitempty"` // ids of messages that were given up last
+
+	Made []*Delivery `json:"made,omitempty"` // the newest attempts, the newest last
 }
 
 // A pending is a message that waits for another attempt. Its content is in the log.

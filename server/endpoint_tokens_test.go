@@ -17,11 +17,12 @@ import (
 // endpoints is a notifier in which endpoints decide for people, by the key "key" or one of their own.
 type endpoints map[string]string
 
-func (endpoints) List(context.Context) ([]notify.Status, error)           { return nil, nil }
-func (endpoints) Test(context.Context, string) (*notify.Tested, error)    { return nil, nil }
-func (endpoints) Replay(context.Context, string, time.Time, string) error { return nil }
-func (endpoints) Resume(context.Context, string) error                    { return nil }
-func (endpoints) Metrics() []byte                                         { return nil }
+func (endpoints) List(context.Context) ([]notify.Status, error)                 { return nil, nil }
+func (endpoints) Test(context.Context, string) (*notify.Tested, error)          { return nil, nil }
+func (endpoints) Replay(context.Context, string, time.Time, string) error       { return nil }
+func (endpoints) Resume(context.Context, string) error                          { return nil }
+func (endpoints) Deliveries(context.Context, string) ([]notify.Delivery, error) { return nil, nil }
+func (endpoints) Metrics() []byte                                               { return nil }
 func (e endpoints) DecidesFor(name string) (string, []posthouse.Hash) {
 	keys := []posthouse.Hash{notify.KeyHash([]byte("key")), notify.KeyHash([]byte("key of " + name))}
 	if e["rotated"] != "" {

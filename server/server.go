@@ -96,6 +96,7 @@ type Notifier interface {
 	Test(ctx context.Context, endpoint string) (*notify.Tested, error)
 	Replay(ctx context.Context, endpoint string, since time.Time, by string) error
 	Resume(ctx context.Context, endpoint string) error
+	Deliveries(ctx context.Context, endpoint string) ([]notify.Delivery, error)
 	DecidesFor(endpoint string) (person string, keys []posthouse.Hash)
 	Receive(w http.ResponseWriter, r *http.Request, kind string) error
 	Metrics() []byte // in the text format of Prometheus

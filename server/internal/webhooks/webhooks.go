@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -17,6 +18,7 @@ type Notifier interface {
 	Test(ctx context.Context, name string) (*notify.Tested, error)
 	Replay(ctx context.Context, name string, since time.Time, by string) error
 	Resume(ctx context.Context, name string) error
+	Deliveries(ctx context.Context, name string) ([]notify.Delivery, error)
 }
 
 // Webhooks are /api/webhooks.
@@ -36,6 +38,12 @@ func (ws *Webhooks) Routes() []*api.Route {
 			Method: http.MethodGet, Path: "/api/webhooks", Role: tokens.Operator, Summary: "List webhooks", Handle: api.All(ws.list),
 			Notes:   "The endpoints of the configuration, with how far each is and what went wrong last. Secrets are not shown.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the endpoints", Body: api.List[notify.Status]{}, Media: ""}},
+		},
+		{
+			Method: http.MethodGet, Path: one + "/deliveries", Role: tokens.Operator, Summary: "List the newest deliveries of a webhook", Handle: api.All(ws.deliveries),
+			Notes: "The last 50 attempts, the newest first, each with its message's id and how it went; those of replays are among them, tests are not. " +
+				"They outlast restarts, and are the same at each server over the store.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the attempts", Body: api.List[notify.Delivery]{}, Media: "", Example: deliveries}},
 		},
 		{
 			Method: http.MethodPost, Path: one + "/test", Role: tokens.Operator, Summary: "Send a test to a webhook", Handle: api.Show(ws.test),
@@ -72,6 +80,16 @@ func (ws *Webhooks) list(r *api.Request) ([]notify.Status, error) {
 		return nil, nil
 	}
 	return ws.Notifier.List(r.Context())
+}
+
+var deliveries = json.RawMessage(`{"items":[{"id":"msg_2b7d0c5e","type":"gate.opened","thread":"order-1234","seq":3,"at":"2026-11-26T12:00:40Z","millis":38,"attempt":2,"delivered":true},` +
+	`{"id":"msg_2b7d0c5e","type":"gate.opened","thread":"order-1234","seq":3,"at":"2026-11-26T12:00:35Z","millis":2004,"attempt":1,"delivered":false,"status":503,"error":"it answers 503"}]}`)
+
+func (ws *Webhooks) deliveries(r *api.Request) ([]notify.Delivery, error) {
+	if err := ws.check(); err != nil {
+		return nil, err
+	}
+	return ws.Notifier.Deliveries(r.Context(), string(r.ID("id")))
 }
 
 func (ws *Webhooks) test(r *api.Request) (*notify.Tested, error) {

@@ -21,6 +21,7 @@ Each message is signed by the Standard Webhooks specification. A receiver that f
 tried again, and nothing else waits for it.`,
 		Example: `  posthouse webhook check notify.yaml
   posthouse webhook list
+  posthouse webhook deliveries ops
   posthouse webhook test ops`,
-	}, list(e), test(e), replay(e), resume(e), check(e, kinds), secret(e))
+	}, list(e), deliveries(e), test(e), replay(e), resume(e), check(e, kinds), secret(e))
 }

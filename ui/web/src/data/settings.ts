@@ -22,6 +22,16 @@ export const useSnoozed = () =>
     },
   });
 
+/** useDeliveries lists the newest attempts of an endpoint, while they are looked at. */
+export const useDeliveries = (name: string, open: boolean) =>
+  useQuery({
+    queryKey: ["webhooks", name, "deliveries"],
+    enabled: open,
+    refetchInterval: 3000,
+    queryFn: ({ signal }) =>
+      get(api.GET("/api/webhooks/{id}/deliveries", { signal, params: { path: { id: name } } })).then((l) => l.items),
+  });
+
 /** useWebhooks lists the endpoints that are told what happens. Only an operator may. */
 export const useWebhooks = (may: boolean) =>
   useQuery({

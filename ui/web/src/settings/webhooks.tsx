@@ -8,6 +8,7 @@ import { Chip } from "../parts/chip";
 import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { Ago, exact } from "../parts/time";
+import { Deliveries } from "./deliveries";
 import css from "./settings.module.css";
 
 /** Webhooks lists who is told what happens, how that went, and sends what happened once more. */
@@ -113,6 +114,7 @@ function Endpoint({ of }: { of: Webhook }) {
           </Fact>
         )}
       </dl>
+      <Deliveries name={of.name} />
       {error !== undefined && <Failure error={error} />}
       {said && (
         <p className={css.quiet} role="status">
