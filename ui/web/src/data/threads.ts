@@ -117,7 +117,7 @@ export function useUnknown() {
     refetchInterval: 15_000,
     queryFn: ({ signal }) =>
       get(api.GET("/api/threads", { signal, params: { query: { unknown: true, limit: 100, fields: "thread" } } })).then(
-        (l) => ({ count: l.items.length, more: l.next !== undefined && l.items.length === 100 }),
+        (l) => ({ count: l.items.length, more: l.next !== undefined }),
       ),
   });
 }
@@ -130,7 +130,7 @@ export function useSaved() {
     queryFn: ({ signal }) =>
       get(
         api.GET("/api/threads", { signal, params: { query: { status: "saved", limit: 100, fields: "thread" } } }),
-      ).then((l) => ({ count: l.items.length, more: l.next !== undefined && l.items.length === 100 })),
+      ).then((l) => ({ count: l.items.length, more: l.next !== undefined })),
   });
 }
 
