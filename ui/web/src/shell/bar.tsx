@@ -37,7 +37,7 @@ export const Bar = ({ up, title, children, end }: BarProps) => (
     <button
       type="button"
       className={css.palette}
-      aria-label="go to"
+      aria-label="Ctrl K: go to"
       title="go to a thread, a program, an id or a command"
       onClick={() => openPalette()}
     >
