@@ -136,7 +136,8 @@ func (m *middleware) finish(w *api.Recorder, r *http.Request, id, traceID string
 	level := slog.LevelInfo
 	if w.Err != nil {
 		attrs = append(attrs, "code", string(problem.Client(w.Err).Code))
-		if w.Status >= 500 && !errors.Is(w.Err, context.Canceled) {
+		// A server that has no such thing, as 501 says, does not fail.
+		if w.Status >= 500 && w.Status != http.StatusNotImplemented && !errors.Is(w.Err, context.Canceled) {
 			level = slog.LevelError
 			attrs = append(attrs, "error", w.Err.Error())
 		}

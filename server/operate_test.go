@@ -22,12 +22,13 @@ func TestLogLevel(t *testing.T) {
 	level.Set(slog.LevelError)
 	log := &lockedBuffer{}
 	h := open(t, func(o *Options) {
-		o.LogLevel, o.Logger = &level, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: &level}))
+		o.Letters, o.LogLevel, o.Logger = nil, &level, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: &level}))
 	})
 	put := func(body string) *reply {
 		return h.send(ask{method: "PUT", path: "/api/log-level", body: body})
 	}
 	h.get("/api/gates").want(http.StatusOK)
+	h.get("/api/dead-letters").want(http.StatusNotImplemented) // a server without NATS does not fail
 	if log.String() != "" {
 		t.Errorf("a server that logs errors logs %s", log)
 	}
