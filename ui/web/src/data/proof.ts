@@ -1,5 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, get, type Schemas } from "../api/client";
+import { faulty } from "../proof/state";
+import { many } from "../text/count";
 
 export type Verification = Schemas["Verification"];
 export type Report = Schemas["SignReport"];
@@ -8,12 +10,24 @@ export type Key = Schemas["Key"];
 export type Act = Schemas["Act"];
 export type Token = Schemas["Token"];
 
+const readVerifications = ({ signal }: { signal: AbortSignal }) =>
+  get(api.GET("/api/verifications", { signal })).then((l) => l.items);
+
 /** useVerifications lists those of this server, the newest first, and follows one that runs. */
 export const useVerifications = () =>
   useQuery({
     queryKey: ["verifications"],
-    queryFn: ({ signal }) => get(api.GET("/api/verifications", { signal })).then((l) => l.items),
+    queryFn: readVerifications,
     refetchInterval: (q) => (q.state.data?.[0]?.state === "running" ? 400 : 10_000),
+  });
+
+/** useFaulty returns the verification whose faults stand, for what every screen says of the store. */
+export const useFaulty = () =>
+  useQuery({
+    queryKey: ["verifications"],
+    queryFn: readVerifications,
+    refetchInterval: 60_000,
+    select: faulty<Verification>,
   });
 
 /** useVerification reads one with its report. What is over does not change. */
@@ -32,8 +46,10 @@ export const useThreadCount = () =>
     queryFn: async ({ signal }) => {
       const query = { counts: true, limit: 1, fields: "thread" };
       const list = await get(api.GET("/api/threads", { signal, params: { query } }));
-      const all = Object.values(list.counts ?? {}).reduce((a, b) => a + Number(b), 0);
-      return { all, more: list.more ?? false, counts: list.counts ?? {} };
+      const each = Object.values(list.counts ?? {}).map(Number);
+      const all = each.reduce((a, b) => a + b, 0);
+      const more = (list.more ?? false) || each.some((n) => many(n).endsWith("+"));
+      return { all, more, counts: list.counts ?? {} };
     },
   });
 

@@ -4,6 +4,7 @@ import type { Fault, Report } from "../data/proof";
 import { Button } from "../parts/button";
 import { named } from "../parts/id";
 import { Said } from "../parts/said";
+import { groups } from "../text/groups";
 import css from "./proof.module.css";
 
 const damaged =
@@ -36,45 +37,70 @@ const advice: Record<Fault["kind"], string> = {
   vanished: turned,
 };
 
-const first = 50;
+const few = 3; // shown of many that are of one kind
+const step = 100;
 
-/** Faults shows what is wrong, in red, and what to do about it. */
+/** Faults shows what is wrong, in red and by kind, and what to do about it. */
 export function Faults({ report }: { report: Report; strict: boolean }) {
-  const [all, setAll] = useState(false);
-  const faults = report.faults;
+  const { faults } = report;
   if (faults.length === 0) return null;
-  const shown = all ? faults : faults.slice(0, first);
   return (
     <section className={css.faults} aria-label="faults">
       <h2>{faults.length === 1 ? "One fault" : `${faults.length.toLocaleString("en")} faults`}</h2>
-      <ul>
-        {shown.map((f, i) => (
-          <li key={i}>
-            <p className={css.fault}>
-              <b>{f.kind}</b>
-              {f.thread && (
-                <Link href={`/threads/${encodeURIComponent(f.thread)}`}>
-                  <Said>{named(f.thread)}</Said>
-                </Link>
-              )}
-              {f.seq ? (
-                <span>
-                  entry {f.seq}
-                  {f.through && f.through > f.seq ? ` to ${f.through}` : ""}
-                </span>
-              ) : null}
-              <Said>{f.message}</Said>
-            </p>
-            {advice[f.kind] !== advice[shown[i + 1]?.kind ?? "hash"] || i === shown.length - 1 ? (
-              <p className={css.advice}>{advice[f.kind]}</p>
-            ) : null}
-          </li>
-        ))}
-      </ul>
-      {shown.length < faults.length && <Button onClick={() => setAll(true)}>Show all {faults.length}</Button>}
+      {groups(faults, (f) => f.kind).map((g) => (
+        <Kind key={g.key} faults={g.items} />
+      ))}
       <p className={css.advice}>
         Every step of a recovery is in the <a href="/docs">documentation</a>, under restore.
       </p>
     </section>
+  );
+}
+
+/** Kind shows the faults of a kind: all of a few, the first of many, and a hundred more each time. */
+function Kind({ faults }: { faults: Fault[] }) {
+  const [shown, setShown] = useState(faults.length > 10 ? few : faults.length);
+  const kind = faults[0]?.kind;
+  if (!kind) return null;
+  const message = faults[0]?.message;
+  const equal = faults.every((f) => f.message === message);
+  const left = faults.length - shown;
+  return (
+    <>
+      {faults.length > 10 && (
+        <h3 className={css.fault}>
+          {faults.length.toLocaleString("en")} × <b>{kind}</b>
+          {equal && <Said>{message}</Said>}
+        </h3>
+      )}
+      <ul>
+        {faults.slice(0, shown).map((f, i) => (
+          <li key={i} className={css.fault}>
+            <b>{f.kind}</b>
+            {f.thread && (
+              <Link href={`/threads/${encodeURIComponent(f.thread)}`}>
+                <Said>{named(f.thread)}</Said>
+              </Link>
+            )}
+            {f.seq ? (
+              <span>
+                entry {f.seq}
+                {f.through && f.through > f.seq ? ` to ${f.through}` : ""}
+              </span>
+            ) : null}
+            <Said>{f.message}</Said>
+          </li>
+        ))}
+      </ul>
+      {left > 0 && (
+        <p className={css.line}>
+          <Button onClick={() => setShown(shown + step)}>Show {Math.min(step, left)} more</Button>
+          <span>
+            {shown.toLocaleString("en")} of {faults.length.toLocaleString("en")}
+          </span>
+        </p>
+      )}
+      <p className={css.advice}>{advice[kind]}</p>
+    </>
   );
 }

@@ -12,6 +12,7 @@ import { Table } from "../parts/table";
 import { Ago, length } from "../parts/time";
 import { Faults } from "./faults";
 import { bytes, count, Found } from "./found";
+import { walked } from "./state";
 import css from "./proof.module.css";
 
 /** again reads the verifications once more: after one began or was cancelled. */
@@ -161,14 +162,12 @@ const Headline = ({
 function Progress({ of }: { of: Verification }) {
   const known = useThreadCount().data;
   const all = of.thread ? 1 : (known?.all ?? 0);
-  const share = all > 0 && !known?.more ? Math.min(1, of.threads / all) : undefined;
+  const share = all >= of.threads && all > 0 && !known?.more ? of.threads / all : undefined;
   return (
     <div className={css.progress}>
       <progress max={1} value={share} aria-label="progress of the verification" />
       <span>
-        {of.threads.toLocaleString("en")}
-        {all > 0 && ` of ${all.toLocaleString("en")}${known?.more ? "+" : ""}`} threads,{" "}
-        {count(of.entries, "entry", "entries")}, {bytes(of.bytes)}
+        {walked(of.threads, all, all > 0 && !known?.more)}, {count(of.entries, "entry", "entries")}, {bytes(of.bytes)}
       </span>
     </div>
   );

@@ -4,6 +4,7 @@ import { Link, useLocation } from "wouter";
 import type { Schemas } from "../api/client";
 import { useGates } from "../data/gates";
 import { useDecides, useWeak } from "../data/me";
+import { useFaulty } from "../data/proof";
 import { Announced } from "../parts/announce";
 import { later } from "../parts/later";
 import { Said } from "../parts/said";
@@ -90,6 +91,7 @@ function useWaiting(): string {
 
 function Banners({ out, role }: { out: boolean; role: Me["role"] }) {
   const weak = useWeak();
+  const faulty = useFaulty().data;
   return (
     <>
       {out && (
@@ -110,6 +112,11 @@ function Banners({ out, role }: { out: boolean; role: Me["role"] }) {
             </span>
           ))}
         </div>
+      )}
+      {faulty && (
+        <p className={`${css.banner} ${css.bad}`} role="alert">
+          <strong>This store has faults.</strong> A verification found them: <Link href="/proof">see what to do</Link>.
+        </p>
       )}
       {role === "viewer" && <p className={css.banner}>You are a viewer: you may read everything and decide nothing.</p>}
     </>
