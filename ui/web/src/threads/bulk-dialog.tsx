@@ -1,14 +1,14 @@
 import { Archive, Ban, Play } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
-import { Link } from "wouter";
 import { queries } from "../data/query";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
-import { named } from "../parts/id";
 import { Failure } from "../parts/notice";
-import { Hidden, Said } from "../parts/said";
-import { threadPath } from "../thread/address";
+import { Hidden } from "../parts/said";
 import { run, type Item, type Progress, type Verb } from "./bulk";
+import { Refusals } from "./refusals";
+import { asksNumber, type Graphs } from "./served";
+import { Unserved } from "./unserved";
 import css from "./bulk-dialog.module.css";
 
 const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
@@ -44,10 +44,10 @@ const count = (n: number) => `${n.toLocaleString("en")} thread${n === 1 ? "" : "
 const acted = (items: Item[]) => items.filter((i) => !i.problem && i.branches.length > 0);
 const refused = (items: Item[]) => items.filter((i) => i.problem);
 
-type Props = { verb: Verb; threads: string[]; close: () => void; keep: (threads: string[]) => void };
+type Props = { verb: Verb; threads: string[]; graphs: Graphs; close: () => void; keep: (threads: string[]) => void };
 
 /** BulkDialog says what would be done to the chosen threads, does it once that is confirmed, and lists what failed. */
-export function BulkDialog({ verb, threads: chosen, close, keep }: Props) {
+export function BulkDialog({ verb, threads: chosen, graphs, close, keep }: Props) {
   const [threads] = useState(chosen); // as they were when it was opened
   const way = verbs.find((v) => v.verb === verb) as (typeof verbs)[number];
   const [plan, setPlan] = useState<Progress>();
@@ -80,6 +80,7 @@ export function BulkDialog({ verb, threads: chosen, close, keep }: Props) {
         </h2>
         {!work && <p>{way.says}</p>}
         {!work && <Plan plan={plan} way={way} />}
+        {!work && plan?.ended && !plan.error && verb === "resume" && <Unserved threads={todo} graphs={graphs} />}
         {!work && plan?.ended && !plan.error && (
           <Confirm way={way} count={todo.length} reason={reason} setReason={setReason} begin={begin} back={close} />
         )}
@@ -110,8 +111,8 @@ function Plan({ plan, way }: { plan: Progress | undefined; way: Way }) {
   return (
     <>
       <p className={css.quiet}>
-        {acted(plan.items).length} of {count(plan.of)} {way.for}
-        {none > 0 && `; with ${none} there is nothing to do`}.
+        {acted(plan.items).length.toLocaleString("en")} of {count(plan.of)} {way.for}
+        {none > 0 && `; with ${none.toLocaleString("en")} there is nothing to do`}.
       </p>
       <Refusals items={refused(plan.items)} title="These will be left as they are" />
     </>
@@ -127,11 +128,12 @@ type ConfirmProps = {
   back: () => void;
 };
 
-/** Confirm takes a reason, and for what cannot be taken back the number of threads. */
+/** Confirm takes a reason for what cannot be taken back, and for that and for many threads their number. */
 function Confirm({ way, count: n, reason, setReason, begin, back }: ConfirmProps) {
   const [typed, setTyped] = useState("");
   const final = way.verb !== "resume";
-  const ready = n > 0 && (!final || typed.trim() === String(n));
+  const number = asksNumber(way.verb, n);
+  const ready = n > 0 && (!number || typed.trim() === String(n));
   if (n === 0) return <Button onClick={back}>Close</Button>;
   return (
     <form
@@ -147,16 +149,24 @@ function Confirm({ way, count: n, reason, setReason, begin, back }: ConfirmProps
             <input autoFocus maxLength={4000} value={reason} onChange={(e) => setReason(e.target.value)} />
           </label>
           <Hidden texts={[reason]} />
-          <label className={css.field}>
-            <span>
-              Type <code>{n}</code>, the number of threads, to confirm
-            </span>
-            <input inputMode="numeric" autoComplete="off" value={typed} onChange={(e) => setTyped(e.target.value)} />
-          </label>
         </>
       )}
+      {number && (
+        <label className={css.field}>
+          <span>
+            Type <code>{n}</code>, the number of threads, to confirm
+          </span>
+          <input
+            autoFocus={!final}
+            inputMode="numeric"
+            autoComplete="off"
+            value={typed}
+            onChange={(e) => setTyped(e.target.value)}
+          />
+        </label>
+      )}
       <p className={css.line}>
-        <Button type="submit" autoFocus={!final} tone={final ? "danger" : "plain"} icon={way.icon} disabled={!ready}>
+        <Button type="submit" autoFocus={!number} tone={final ? "danger" : "plain"} icon={way.icon} disabled={!ready}>
           {way.name} {count(n)}
         </Button>
         <Button onClick={back}>Back</Button>
@@ -175,7 +185,7 @@ function Work({ work, way, stop, stopped }: { work: Progress; way: Way; stop: ()
         {work.ended ? (
           <>
             {count(done)} {way.done}
-            {failed.length > 0 && `, ${failed.length} failed`}
+            {failed.length > 0 && `, ${failed.length.toLocaleString("en")} failed`}
             {work.done < work.of && `, ${work.of - work.done} not looked at`}.
           </>
         ) : (
@@ -194,26 +204,3 @@ function Work({ work, way, stop, stopped }: { work: Progress; way: Way; stop: ()
     </>
   );
 }
-
-/** Refusals lists threads with why nothing was done to them. */
-const Refusals = ({ items, title }: { items: Item[]; title: string }) =>
-  items.length === 0 ? null : (
-    <section className={css.refused} aria-label={title}>
-      <h3>
-        {title}, {items.length}
-      </h3>
-      <ul tabIndex={0}>
-        {items.slice(0, 200).map((i) => (
-          <li key={i.thread}>
-            <Link href={threadPath(i.thread)}>
-              <Said>{named(i.thread)}</Said>
-            </Link>
-            <span>
-              <Said>{i.problem?.detail}</Said>
-            </span>
-          </li>
-        ))}
-        {items.length > 200 && <li>and {items.length - 200} others</li>}
-      </ul>
-    </section>
-  );

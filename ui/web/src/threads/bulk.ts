@@ -72,24 +72,26 @@ export async function run(
   }
 }
 
-/** collect reads the names of all threads that a filter finds, 20,000 at most. */
+/** collect reads the names and programs of all threads that a filter finds, 20,000 at most. */
 export async function collect(
   filter: Filter,
   tell: (n: number) => void,
   signal: AbortSignal,
-): Promise<{ names: string[]; more: boolean }> {
+): Promise<{ names: string[]; graphs: Map<string, string>; more: boolean }> {
   const names: string[] = [];
+  const graphs = new Map<string, string>();
   let cursor: string | undefined;
   do {
     const page = await get(
       api.GET("/api/threads", {
         signal,
-        params: { query: { ...paramsOf(filter), limit: 1000, fields: "thread", ...(cursor ? { cursor } : {}) } },
+        params: { query: { ...paramsOf(filter), limit: 1000, fields: "thread,graph", ...(cursor ? { cursor } : {}) } },
       }),
     );
     names.push(...page.items.map((t) => t.thread));
+    for (const t of page.items) if (t.graph) graphs.set(t.thread, t.graph);
     tell(names.length);
     cursor = page.next;
   } while (cursor && names.length < maxCollected);
-  return { names: [...new Set(names)], more: cursor !== undefined };
+  return { names: [...new Set(names)], graphs, more: cursor !== undefined };
 }

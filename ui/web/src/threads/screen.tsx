@@ -1,4 +1,4 @@
-import { CheckSquare } from "lucide-react";
+import { ArrowUp, CheckSquare } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { useMe } from "../data/me";
@@ -13,6 +13,7 @@ import { many } from "../text/count";
 import { threadPath } from "../thread/address";
 import { columns, usual } from "./columns";
 import { addressOf, filterOf, isCounted, isNarrow, type Filter } from "./filter";
+import { useHeld } from "./held";
 import { useColumns } from "./kept";
 import { Pills, SearchField, Tokens, Tools } from "./narrow";
 import { Selection } from "./selection";
@@ -72,7 +73,8 @@ function List({ filter, wide, setWhole }: ListProps) {
   const [at, setAt] = useState<string>();
   const [selected, setSelected] = useState<Set<string>>(new Set());
   const [picking, setPicking] = useState(false);
-  const { rows } = list;
+  const [resting, setResting] = useState(false);
+  const { rows, fresh, gone, take } = useHeld(list.rows, resting || selected.size > 0);
   const whole = list.pending || list.error || list.hasMore ? undefined : rows.length;
   useEffect(() => setWhole(whole), [whole, setWhole]);
   const select = useCallback((thread: string) => {
@@ -119,6 +121,17 @@ function List({ filter, wide, setWhole }: ListProps) {
           selectAll={() => setSelected(all ? new Set() : new Set(rows.map((r) => r.thread)))}
           near={list.more.error === undefined ? list.loadMore : noop}
           see={list.see}
+          rest={setResting}
+          news={
+            fresh + gone > 0 && (
+              <div className={css.news}>
+                <button type="button" className={css.take} onClick={take}>
+                  <ArrowUp size={14} strokeWidth={1.75} aria-hidden />
+                  {fresh > 0 ? `${fresh.toLocaleString("en")} new` : `${gone.toLocaleString("en")} left the list`}
+                </button>
+              </div>
+            )
+          }
         />
       )}
       <footer className={css.foot}>
@@ -154,7 +167,14 @@ function List({ filter, wide, setWhole }: ListProps) {
         )}
       </footer>
       {operates && selected.size > 0 && (
-        <Selection filter={filter} selected={selected} set={setSelected} whole={!list.hasMore} shown={rows.length} />
+        <Selection
+          filter={filter}
+          selected={selected}
+          set={setSelected}
+          whole={!list.hasMore}
+          rows={rows}
+          take={take}
+        />
       )}
     </>
   );

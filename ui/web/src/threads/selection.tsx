@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
+import type { Thread } from "../data/threads";
 import { Button } from "../parts/button";
 import { Failure } from "../parts/notice";
 import { BulkDialog, verbs } from "./bulk-dialog";
@@ -13,11 +14,19 @@ type Props = {
   set: (threads: Set<string>) => void;
   /** whole says that all threads of the filter are among the rows. */
   whole: boolean;
-  shown: number;
+  rows: Thread[];
+  /** take shows the list as it is now: rows are held while some are chosen. */
+  take: () => void;
 };
 
 /** Selection is the bar of what can be done to the chosen threads. */
-export function Selection({ filter, selected, set, whole, shown }: Props) {
+export function Selection({ filter, selected, set, whole, rows, take }: Props) {
+  const shown = rows.length;
+  const [also, setAlso] = useState<ReadonlyMap<string, string>>(new Map());
+  const graphs = useMemo(
+    () => new Map([...also, ...rows.map((t) => [t.thread, t.graph ?? ""] as const)]),
+    [also, rows],
+  );
   const [verb, setVerb] = useState<Verb>();
   const [found, setFound] = useState<number>();
   const [error, setError] = useState<unknown>();
@@ -25,7 +34,8 @@ export function Selection({ filter, selected, set, whole, shown }: Props) {
     setError(undefined);
     setFound(0);
     try {
-      const { names, more } = await collect(filter, setFound, AbortSignal.timeout(120_000));
+      const { names, graphs: read, more } = await collect(filter, setFound, AbortSignal.timeout(120_000));
+      setAlso(read);
       set(new Set(names));
       if (more) setError(new Error("these are the first 20,000; there are others, which are not chosen"));
     } catch (e) {
@@ -67,8 +77,12 @@ export function Selection({ filter, selected, set, whole, shown }: Props) {
         <BulkDialog
           verb={verb}
           threads={[...selected]}
+          graphs={graphs}
           close={() => setVerb(undefined)}
-          keep={(failed) => set(new Set(failed))}
+          keep={(failed) => {
+            set(new Set(failed));
+            take();
+          }}
         />
       )}
     </div>

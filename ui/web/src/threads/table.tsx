@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type CSSProperties } from "react";
+import { useEffect, useRef, type CSSProperties, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Thread } from "../data/threads";
 import { named } from "../parts/id";
@@ -24,10 +24,28 @@ type Props = {
   selectAll: () => void;
   near: () => void;
   see: (row: number) => void;
+  /** rest says whether a mouse is over the rows. */
+  rest: (on: boolean) => void;
+  /** news is shown over the rows and moves none. */
+  news: ReactNode;
 };
 
 /** Table shows rows of threads, and draws only those that are on the screen. */
-export function Table({ rows, columns, filter, wide, at, select, selected, all, selectAll, near, see }: Props) {
+export function Table({
+  rows,
+  columns,
+  filter,
+  wide,
+  at,
+  select,
+  selected,
+  all,
+  selectAll,
+  near,
+  see,
+  rest,
+  news,
+}: Props) {
   const scroll = useRef<HTMLDivElement>(null);
   const height = wide ? 36 : 60;
   const virtual = useVirtualizer({
@@ -54,7 +72,16 @@ export function Table({ rows, columns, filter, wide, at, select, selected, all, 
   const grid = { "--tracks": (select ? ["32px", ...tracks] : tracks).join(" ") } as CSSProperties;
   const line = select ? `${css.line} ${css.picks}` : css.line;
   return (
-    <div ref={scroll} className={css.scroll} tabIndex={0} role="group" aria-label="list of threads">
+    <div
+      ref={scroll}
+      className={css.scroll}
+      tabIndex={0}
+      role="group"
+      aria-label="list of threads"
+      onPointerMove={(e) => e.pointerType === "mouse" && rest(true)}
+      onPointerLeave={() => rest(false)}
+    >
+      {news}
       <div role="table" aria-label="threads" aria-rowcount={rows.length + 1} style={grid}>
         <div role="rowgroup" className={css.head}>
           <div role="row" className={line} aria-rowindex={1}>
