@@ -126,6 +126,28 @@ test("several threads are cancelled: what would be done, a confirmation, and wha
   await close();
 });
 
+test("rows stay under a resting mouse: new ones wait until they are asked for, or it leaves", async () => {
+  const { page, close } = await open(browser, server, "/threads");
+  await page.waitForSelector(rows);
+  const begin = async (id) => {
+    const begun = await called(page, "POST", "/api/programs/refund/runs", JSON.stringify({ input: "x", id }));
+    assert.equal(begun.status, 201, begun.text);
+  };
+  const under = page.locator(`${rows}:hover a`);
+  await page.locator(`${rows} a`).nth(3).hover();
+  const aimed = await under.innerText();
+  await begin("held-1");
+  await page.getByRole("button", { name: "1 new" }).waitFor();
+  assert.equal(await under.innerText(), aimed);
+  await page.getByRole("button", { name: "1 new" }).click();
+  await page.getByRole("link", { name: "held-1", exact: true }).waitFor();
+  await begin("held-2");
+  await page.getByRole("button", { name: "1 new" }).waitFor();
+  await page.mouse.move(2, 2);
+  await page.getByRole("link", { name: "held-2", exact: true }).waitFor();
+  await close();
+});
+
 test("names that lead astray are shown as they are, and lead to their threads", async () => {
   const { page, close } = await open(browser, server, "/threads");
   const hostile = ["../../login", "<img src=x onerror=alert(1)>", "a\u202Eb/100%?#"];

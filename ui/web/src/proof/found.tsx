@@ -33,7 +33,9 @@ export function Found({ report, of }: { report: Report; of: Verification }) {
     {
       name: "Threads",
       value: report.threads.toLocaleString("en"),
-      says: report.unsigned ? `${report.unsigned} without any valid signature` : "each has a valid signature",
+      says: report.unsigned
+        ? `${report.unsigned.toLocaleString("en")} without any valid signature`
+        : "each has a valid signature",
       bad: report.unsigned > 0 && report.covered > 0,
     },
     {
