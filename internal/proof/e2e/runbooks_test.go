@@ -175,7 +175,7 @@ func (o *operator) block(block string) string {
 	return b.String()
 }
 
-var bookVarying = regexp.MustCompile(`(aes256:|ed25519:|sha256:)[0-9a-f]{8,}|[0-9a-f]{64}|\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|\d+(\.\d+)? (KiB|MiB|B)\b|` +
+var bookVarying = regexp.MustCompile(`: \d+ of \d+ signatures? valid|(aes256:|ed25519:|sha256:)[0-9a-f]{8,}|[0-9a-f]{64}|\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|\d+(\.\d+)? (KiB|MiB|B)\b|` +
 	`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|\d+ (ms|s)\b|\d+ slots?\b| +`)
 
 // page runs a page and compares what it says with what the commands say.
