@@ -87,11 +87,9 @@ func TestALinkThatCarriesTheRight(t *testing.T) {
 func TestThePageOfALinkHoldsNothing(t *testing.T) {
 	h := open(t, nil)
 	_, g := h.waiting("t1")
-	for _, path := range []string{"/decide/" + string(g.ID), "/decide.js", "/hidden.js", "/json.js"} {
-		r := h.send(ask{method: "GET", path: path, as: "-"}).want(http.StatusOK)
-		if strings.Contains(string(r.body), string(g.ID)) || strings.Contains(string(r.body), g.Text) && g.Text != "" {
-			t.Errorf("%s tells of the gate", path)
-		}
+	r := h.send(ask{method: "GET", path: "/decide/" + string(g.ID), as: "-"}).want(http.StatusOK)
+	if strings.Contains(string(r.body), string(g.ID)) || strings.Contains(string(r.body), g.Text) && g.Text != "" || !strings.Contains(string(r.body), "/assets/decide-") {
+		t.Errorf("the page is %s", r.body)
 	}
 }
 
@@ -110,7 +108,7 @@ func TestALinkShowsTheWholeContent(t *testing.T) {
 	}
 }
 
-// The page shows numbers as on record, decides nothing by itself, and decides once a button is pressed.
+// The page shows numbers as on record, and decides by a second button, which the first one opens.
 func TestThePageOfALinkDecides(t *testing.T) {
 	h := open(t, func(o *Options) { o.Notifier = endpoints{"ops": "alice"} })
 	h.program.idle = true
@@ -118,22 +116,23 @@ func TestThePageOfALinkDecides(t *testing.T) {
 	gate := must.Get(h.ledger.Gate(t.Context(), g.ID))(t)
 	a := must.Get(h.server.Approval(t.Context(), &notify.ApprovalRequest{Gate: gate, Endpoint: "ops", Person: "alice", Key: []byte("key")}))(t)
 	b := h.openPage(chromium(t), tokens.Viewer, "/decide/"+string(g.ID)+"#"+a.Token)
-	b.wait(`document.getElementById("card")?.hidden === false`)
-	if s := b.text(`document.getElementById("fields").textContent`); !strings.Contains(s, "9007199254740993") {
-		t.Errorf("the fields are %q", s)
+	const asked, send = `document.querySelector("[aria-label='what is asked']")`, `[...document.querySelectorAll("form button")].find((b) => b.textContent.startsWith("Approve"))`
+	b.wait(asked)
+	if s := b.text(asked + ".textContent"); !strings.Contains(s, "9007199254740993") {
+		t.Errorf("what is asked is %q", s)
 	}
-	if s := b.text(`document.getElementById("for").textContent`); s != "alice" {
-		t.Errorf("one decides as %q", s)
-	}
-	if now := must.Get(h.ledger.Gate(t.Context(), g.ID))(t); now.Decision != nil {
-		t.Fatal("opening the page decided")
-	}
-	b.text(`(document.querySelector("#verdicts .primary").click(), "pressed")`)
-	b.wait(`document.getElementById("outcome").hidden === false`)
-	if s := b.text(`document.getElementById("outcome").textContent`); !strings.HasPrefix(s, "Decided: approve by alice, ") {
+	if s := b.text(`document.querySelector("header").textContent`); !strings.HasSuffix(s, "you decide as alice") {
 		t.Errorf("the page says %q", s)
 	}
-	if d := must.Get(h.ledger.Gate(t.Context(), g.ID))(t).Decision; d == nil || d.By != "alice" || d.Actor != "endpoint:ops" {
+	b.do(`document.querySelector("footer button").click()`)
+	b.wait(send + "?.disabled === false")
+	if now := must.Get(h.ledger.Gate(t.Context(), g.ID))(t); now.Decision != nil {
+		t.Fatal("opening the page, or one press, decided")
+	}
+	b.do(send + ".click()")
+	b.wait(outcome)
+	b.wait(outcome + `.textContent.includes("approved by alice")`)
+	if d := must.Get(h.ledger.Gate(t.Context(), g.ID))(t).Decision; d == nil || d.By != "alice" || d.Actor != "endpoint:ops" || d.Shown != g.Hash {
 		t.Errorf("on record is %+v", d)
 	}
 }

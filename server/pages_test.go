@@ -67,7 +67,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("/ is %s", a.body)
 	}
 	with("GET", "/docs/api").want(http.StatusOK)
-	with("GET", "/json.js").want(http.StatusOK)
+	with("GET", "/hidden.js").want(http.StatusOK)
 	_, g := h.waiting("t1")
 	with("POST", "/api/gates/"+string(g.ID)+"/reject").want(http.StatusOK)
 	with("DELETE", "/api/threads/t1").refused(posthouse.CodeForbidden) // the token's role
@@ -148,7 +148,7 @@ func TestPagesKeepThePolicy(t *testing.T) {
 		}
 	}
 	h := open(t, nil)
-	for _, path := range []string{"/", "/docs/api", "/docs/api.js", "/docs/api.css", "/login/code.js", "/gates/gate-x", "/hidden.js", "/json.js", "/weak.js", "/decide.js", "/login/style.css"} {
+	for _, path := range []string{"/", "/docs/api", "/docs/api.js", "/docs/api.css", "/gates/gate-x", "/decide/gate-x", "/hidden.js", "/weak.js", "/login/icon.svg"} {
 		a := h.get(path).want(http.StatusOK)
 		if a.header.Get("X-Frame-Options") != "DENY" || !strings.Contains(a.header.Get("Content-Security-Policy"), "object-src 'none'") {
 			t.Errorf("%s: a.header %v", path, a.header)

@@ -23,12 +23,12 @@ func example(r *api.Route) string {
 func TestNothingAnswersWithoutAToken(t *testing.T) {
 	public := map[string]bool{
 		"GET /healthz": true, "GET /readyz": true, "GET /openapi.json": true, "GET /version": true,
-		"GET /login": true, "POST /login": true, "GET /login/style.css": true, "GET /login/icon.svg": true, "GET /login/code.js": true,
-		"GET /decide/{id}": true, "GET /decide.js": true,
-		"GET /{$}": true, "GET /gates/{id}": true, "GET /workers": true, "GET /proof": true, "GET /overview": true, "GET /settings": true,
+		"GET /login": true, "POST /login": true, "GET /login/icon.svg": true,
+		"GET /decide/{id}": true,
+		"GET /{$}":         true, "GET /gates/{id}": true, "GET /workers": true, "GET /proof": true, "GET /overview": true, "GET /settings": true,
 		"GET /threads": true, "GET /threads/{id}": true, "GET /programs": true, "GET /programs/{program}": true, // they hold nothing
 		"GET /docs": true, "GET /docs/{page}": true, "GET /docs/{section}/{page}": true, "GET /llms.txt": true,
-		"GET /file": true, "GET /hidden.js": true, "GET /json.js": true, "GET /weak.js": true, "GET /assets/{file}": true,
+		"GET /file": true, "GET /hidden.js": true, "GET /weak.js": true, "GET /assets/{file}": true,
 	}
 	h := open(t, nil)
 	h.saved("thread-with-a-secret", `"canary-state"`)

@@ -3,19 +3,15 @@
 //
 // The page is an application in TypeScript: its sources are in web, where DESIGN.md says how it
 // looks and why, and what Vite and tools/assets make of them is in dist, committed, so that building
-// the binary needs no Node. Beside it are pages that work on their own:
+// the binary needs no Node. Two pages stand on its parts: login.html, a template with the form that
+// takes an access token, and decide.html, one gate, for who has a link with an approval token in its
+// fragment. Beside them is a page that works on its own:
 //
-//	login.html  a template: the form that takes an access token
-//	code.js     has it take the code of a link
-//	decide.html one gate, for who has a link with an approval token in its fragment
-//	decide.js   fills it from /api/gates/{id}/by-token, and decides
-//	hidden.js   marks characters that people do not see
-//	json.js     reads and writes JSON without changing a number
 //	api.html    the HTTP API for people
+//	hidden.js   marks characters that people do not see
 //	api.js      fills it from /openapi.json, and tries paths
 //	api.css     its style, on that of the documentation
 //	weak.js     says above api.html what the store may lose, from /readyz
-//	style.css   for these
 //	icon.svg    the tab's
 //
 // The server's policy allows no inline script, no inline style and nothing from
@@ -24,13 +20,13 @@ package ui
 
 import "embed"
 
-// Files are the files of the pages that work on their own, by name.
+// Files are the files of the page that works on its own, by name.
 //
 //go:embed *.html *.js *.css *.svg
 var Files embed.FS
 
-// Site is the application: dist/index.html, its licences, and dist/assets with a hash of each file's
-// content in its name. A name that ends in .gz is of a compressed file.
+// Site is the application: in dist the pages index.html, login.html and decide.html, the licences, and
+// assets with a hash of each file's content in its name. A name that ends in .gz is of a compressed file.
 //
 //go:embed dist
 var Site embed.FS

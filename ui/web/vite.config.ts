@@ -25,7 +25,11 @@ export default defineConfig({
         hostType === "js" ? deps.filter((d) => d.endsWith(".css")) : deps,
     },
     target: "es2023",
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "base", test: first }] } } },
+    rolldownOptions: {
+      // The application, the login, and the page of a link that decides.
+      input: ["index.html", "login.html", "decide.html"],
+      output: { codeSplitting: { groups: [{ name: "base", test: first }] } },
+    },
     license: { fileName: "licences.md" },
   },
   test: { include: ["src/**/*.test.ts"], testTimeout: 60_000 },

@@ -44,11 +44,11 @@ func New(a *auth.Authenticator, now func() time.Time) (*Pages, error) {
 		}
 		p.add(e.Name(), data)
 	}
-	p.loginForm, err = template.New("login").Parse(string(p.files["login.html"]))
-	if err != nil {
+	if err := p.readSite(); err != nil {
 		return nil, err
 	}
-	return p, p.readSite()
+	p.loginForm, err = template.New("login").Parse(string(p.files["login.html"]))
+	return p, err
 }
 
 func (p *Pages) add(name string, data []byte) {

@@ -48,13 +48,9 @@ func (p *Pages) fileRoutes() (rs []*api.Route) {
 		summary    string
 		is, media  string
 	}{
-		{"/login/style.css", "style.css", "The pages' style", "CSS", "text/css"},
-		{"/login/icon.svg", "icon.svg", "The pages' icon", "SVG", "image/svg+xml"},
-		{"/login/code.js", "code.js", "How the login page takes the code of a link", "JavaScript", "text/javascript"},
-		{"/hidden.js", "hidden.js", "How the pages mark characters that people do not see", "JavaScript", "text/javascript"},
-		{"/json.js", "json.js", "How that page reads JSON", "JavaScript", "text/javascript"},
+		{"/login/icon.svg", "icon.svg", "The tab's icon", "SVG", "image/svg+xml"},
+		{"/hidden.js", "hidden.js", "How the page of the API marks characters that people do not see", "JavaScript", "text/javascript"},
 		{"/weak.js", "weak.js", "How that page says what the store may lose", "JavaScript", "text/javascript"},
-		{"/decide.js", "decide.js", "The script of the page of a link that decides", "JavaScript", "text/javascript"},
 	} {
 		rs = append(rs, &api.Route{
 			Method: http.MethodGet, Path: a.path, Style: api.Asset, Summary: a.summary, Handle: p.serve(a.file),

@@ -42,7 +42,7 @@ func (p *Pages) siteRoutes() (rs []*api.Route) {
 	})
 }
 
-// readSite reads the application's files, those of assets by their names without .gz.
+// readSite reads the application's pages and files, those of assets by their names without .gz.
 func (p *Pages) readSite() error {
 	p.assets = map[string]assetFile{}
 	return fs.WalkDir(ui.Site, "dist", func(name string, d fs.DirEntry, err error) error {
@@ -53,8 +53,8 @@ func (p *Pages) readSite() error {
 		if err != nil {
 			return err
 		}
-		if name == "dist/index.html" {
-			p.add("application", data)
+		if path.Ext(name) == ".html" {
+			p.add(path.Base(name), data)
 			return nil
 		}
 		plain, compressed := strings.CutSuffix(path.Base(name), ".gz")
@@ -70,7 +70,7 @@ type assetFile struct {
 }
 
 func (p *Pages) application(w http.ResponseWriter, r *api.Request) error {
-	p.write(w, r.Request, "application", "text/html; charset=utf-8")
+	p.writeFile(w, r.Request, "index.html")
 	return nil
 }
 

@@ -1,10 +1,10 @@
 import { TriangleAlert } from "lucide-react";
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useContext, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { Gate } from "../api/client";
 import { Button } from "../parts/button";
 import { Hidden, Said } from "../parts/said";
 import { inline, member, type Node } from "../text/json";
-import { send, type Verb } from "./decide";
+import { send, Sending, type Verb } from "./decide";
 import type { Draft } from "./draft";
 import { useReady } from "./ready";
 import { isUnknown, wordOf } from "./right";
@@ -15,6 +15,7 @@ const most = 3;
 /** Confirm says what will be sent, takes a reason, and sends it. */
 export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft; icon: ReactNode; verb: Verb }) {
   const ready = useReady();
+  const by = useContext(Sending);
   const [lacks, setLacks] = useState("");
   const first = useRef<HTMLInputElement>(null);
   const word = wordOf(gate, verb);
@@ -34,12 +35,16 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
     setLacks(found);
     if (found) return;
     // The draft stays open: what the server refuses can be mended and sent again.
-    void send(gate, {
-      verb,
-      reason: draft.reason,
-      to: draft.to.trim(),
-      value: values ? draft.edit.given() : undefined,
-    });
+    void send(
+      gate,
+      {
+        verb,
+        reason: draft.reason,
+        to: draft.to.trim(),
+        value: values ? draft.edit.given() : undefined,
+      },
+      by,
+    );
   };
   draft.send.current = submit;
   useEffect(() => setLacks(""), [draft.edit.value, draft.to]);
@@ -101,11 +106,11 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
           hint="Shift ⏎"
           disabled={!ready}
           onClick={submit}
-          className={css.wide}
+          className={`${css.wide} ${css.send}`}
         >
           {verb === "edit" ? "Approve as edited" : word.name}
         </Button>
-        <Button hint="Esc" onClick={() => draft.open(undefined)}>
+        <Button hint="Esc" disabled={!ready} onClick={() => draft.open(undefined)} className={css.back}>
           Back
         </Button>
       </div>

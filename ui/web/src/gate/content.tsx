@@ -17,8 +17,11 @@ type Change = Schemas["PathChange"];
 /** pathOf returns the JSON pointer of a member. */
 const pathOf = (name: string) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
-/** Approved is what a decision is about: a row a member of the payload, exactly as it is on record. */
-export function Approved({ gate, decided }: { gate: Gate; decided: boolean }) {
+/**
+ * Approved is what a decision is about: a row a member of the payload, exactly as it is on record. Alone it leads
+ * nowhere: who sees it may look at nothing else.
+ */
+export function Approved({ gate, decided, alone }: { gate: Gate; decided: boolean; alone?: boolean }) {
   const fields = gate.binding;
   const was = new Map((gate.before?.paths ?? []).map((c) => [c.path, c]));
   const rows = (some: typeof fields) => (
@@ -51,13 +54,14 @@ export function Approved({ gate, decided }: { gate: Gate; decided: boolean }) {
       {gate.before?.changed && (
         <Note icon={<GitCompareArrows size={14} strokeWidth={1.5} aria-hidden />}>
           What is asked changed since the question that this one replaces. An approval of that one does not count here.{" "}
-          <Link href={`/gates/${encodeURIComponent(gate.before.id)}`}>Look at it</Link>
+          {!alone && <Link href={`/gates/${encodeURIComponent(gate.before.id)}`}>Look at it</Link>}
         </Note>
       )}
       {gate.before && !gate.before.changed && (
         <Note icon={<GitCompareArrows size={14} strokeWidth={1.5} aria-hidden />}>
           It is asked again in the place of an{" "}
-          <Link href={`/gates/${encodeURIComponent(gate.before.id)}`}>older question</Link>. What is asked is the same.
+          {alone ? "older question" : <Link href={`/gates/${encodeURIComponent(gate.before.id)}`}>older question</Link>}
+          . What is asked is the same.
         </Note>
       )}
     </Card>

@@ -1,7 +1,7 @@
 // Sending decisions, and what is known of each by now. Nothing is shown as done before the server
 // acknowledged it, and what was sent once is not sent again: there is no undo of a decision.
 
-import { useSyncExternalStore } from "react";
+import { createContext, useSyncExternalStore } from "react";
 import { api, ask, get, Problem, type Gate, type Grant, type Schemas } from "../api/client";
 import { inSession } from "../data/gates";
 import { queries } from "../data/query";
@@ -64,11 +64,11 @@ export function stateOf(gate: Grant["gate"] & { state?: string }, grant: Grant |
 }
 
 /** send sends a decision with the digest of what was on the screen, and keeps what becomes of it. */
-export async function send(gate: Gate, d: Draft): Promise<void> {
+export async function send(gate: Gate, d: Draft, by: Send = byLogin): Promise<void> {
   if (outcomes.get(gate.id)?.step === "sending") return;
   put(gate.id, { step: "sending", verb: d.verb });
   try {
-    put(gate.id, await act(gate, d));
+    put(gate.id, await by(gate, d));
   } catch (error) {
     put(gate.id, { step: "refused", verb: d.verb, error });
   }
@@ -76,7 +76,12 @@ export async function send(gate: Gate, d: Draft): Promise<void> {
   void queries.invalidateQueries({ queryKey: ["sessions"] });
 }
 
-async function act(gate: Gate, d: Draft): Promise<Outcome> {
+export type Send = (gate: Gate, d: Draft) => Promise<Outcome>;
+
+/** Sending is how decisions are sent: by who is logged in, unless a page says otherwise. */
+export const Sending = createContext<Send>(byLogin);
+
+async function byLogin(gate: Gate, d: Draft): Promise<Outcome> {
   if (d.verb === "delegate") {
     const body = { to: d.to ?? "", reason: d.reason };
     await get(api.POST("/api/gates/{id}/delegate", { params: { path: { id: gate.id } }, body }));

@@ -138,7 +138,7 @@ function Place({ gate, settled }: { gate: Gate; settled: boolean }) {
 }
 
 /** Intent is the one question on the screen, cut after three lines. */
-function Intent({ text }: { text: string }) {
+export function Intent({ text }: { text: string }) {
   if (text.length < 220)
     return (
       <h2 className={css.intent}>
@@ -224,7 +224,7 @@ function About({ gate, settled }: { gate: Gate; settled: boolean }) {
 }
 
 /** Rest shows what the question's text says after its first line, and why people are asked. */
-function Rest({ gate }: { gate: Gate }) {
+export function Rest({ gate }: { gate: Gate }) {
   const rest = (gate.text ?? "").split("\n").slice(1).join("\n").trim();
   if (!rest && !gate.note) return null;
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-const pause = 400;
+const pause = 500;
 
 /** useReady is false for a moment: a second tap at one place must not press what appeared there. */
 export function useReady(): boolean {

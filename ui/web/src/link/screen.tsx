@@ -1,0 +1,285 @@
+import { Check, RotateCcw, TriangleAlert, X, PenLine, Reply } from "lucide-react";
+import { useEffect, useState, type ReactNode } from "react";
+import { Problem, type Gate } from "../api/client";
+import { Approved } from "../gate/content";
+import { Changes } from "../gate/changes";
+import { Confirm } from "../gate/confirm";
+import { forget, stateOf, useOutcome, type Verb } from "../gate/decide";
+import { Intent, Rest } from "../gate/detail";
+import { useDraft, type Draft } from "../gate/draft";
+import { isUnknown, wordOf } from "../gate/right";
+import { DecidedBy } from "../gate/settled";
+import { Button } from "../parts/button";
+import { Card } from "../parts/card";
+import { Chip } from "../parts/chip";
+import { Folds, useFolds } from "../parts/fold";
+import { later } from "../parts/later";
+import { Failure } from "../parts/notice";
+import { Hidden, Said } from "../parts/said";
+import { Ago, At, left, useNow } from "../parts/time";
+import { Logo } from "../shell/logo";
+import { onRecord, texts } from "../text/json";
+import { gateOf, look, type Asked, type Link } from "./link";
+import css from "./screen.module.css";
+
+const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
+const ValueForm = later(async () => (await import("../gate/form")).ValueForm);
+
+/** LinkScreen is the page of a link that carries the right to decide one question. */
+export function LinkScreen({ link }: { link: Link }) {
+  const [asked, setAsked] = useState<Asked>();
+  const [error, setError] = useState<unknown>();
+  const outcome = useOutcome(link.id);
+  const read = () =>
+    look(link).then(
+      (a) => {
+        setAsked(a);
+        setError(undefined);
+      },
+      (e: unknown) => setError(e),
+    );
+  useEffect(() => {
+    if (outcome?.step !== "sending") void read();
+  }, [outcome?.step]);
+  useEffect(() => {
+    const seen = () => document.visibilityState === "visible" && void read();
+    document.addEventListener("visibilitychange", seen);
+    return () => document.removeEventListener("visibilitychange", seen);
+  }, []);
+  return (
+    <div className={css.page}>
+      <header className={css.header}>
+        <Logo />
+        <strong>Posthouse</strong>
+        {asked && (
+          <span className={css.who}>
+            you decide as{" "}
+            <strong>
+              <Said>{asked.for}</Said>
+            </strong>
+          </span>
+        )}
+      </header>
+      {asked ? (
+        <Question key={asked.gate.id} asked={asked} error={error} />
+      ) : (
+        <main className={css.in}>{error !== undefined && <Bad error={error} again={read} />}</main>
+      )}
+    </div>
+  );
+}
+
+/** Bad says why a link shows nothing. */
+function Bad({ error, again }: { error: unknown; again: () => void }) {
+  if (error instanceof Problem && error.code === "unauthenticated")
+    return (
+      <div className={css.bad} role="alert">
+        <h1>This link is not good, or not any more</h1>
+        <p>
+          It ends with the deadline of its question, after a week at the latest, and when another one was sent to the
+          same person. Nothing was decided by opening it. Ask whoever sent it for another.
+        </p>
+      </div>
+    );
+  return (
+    <>
+      <Failure error={error} safe="Nothing was decided." />
+      <p className={css.again}>
+        <Button onClick={again}>Try again</Button>
+      </p>
+    </>
+  );
+}
+
+function Question({ asked, error }: { asked: Asked; error: unknown }) {
+  const gate = gateOf(asked);
+  const now = useNow();
+  const folds = useFolds();
+  const draft = useDraft(gate);
+  const outcome = useOutcome(gate.id);
+  const settled = gate.state !== "open";
+  const payload = onRecord(gate.payload);
+  const state = settled ? stateOf(gate, undefined) : "waiting";
+  useEffect(() => {
+    if (settled || outcome?.step === "acknowledged") draft.open(undefined);
+  }, [settled, outcome?.step]);
+  return (
+    <Folds scope={folds.scope}>
+      <main className={css.scroll}>
+        <div className={css.in}>
+          <Chip state={state} also={!settled && gate.expiresAt ? left(gate.expiresAt, now) : undefined} />
+          <Intent text={gate.intent} />
+          <About asked={asked} gate={gate} settled={settled} />
+          <Hidden
+            texts={[
+              gate.name,
+              gate.text,
+              gate.note,
+              gate.requestedBy,
+              ...gate.binding.map((f) => f.label),
+              ...(gate.assignees ?? []),
+              ...texts(payload),
+            ]}
+          />
+          {error !== undefined && <Failure error={error} safe="What you see may be old." />}
+          <Approved gate={gate} decided={settled} alone />
+          <Became asked={asked} gate={gate} />
+          {gate.before && <Changes gate={gate} />}
+          <Rest gate={gate} />
+          <div ref={folds.end} />
+          {!settled && (draft.verb === "edit" || draft.verb === "respond") && <ValueForm gate={gate} draft={draft} />}
+        </div>
+      </main>
+      {!settled && <Bar gate={gate} draft={draft} folded={folds.folded} showAll={folds.showAll} />}
+    </Folds>
+  );
+}
+
+function About({ asked, gate, settled }: { asked: Asked; gate: Gate; settled: boolean }) {
+  const votes = asked.votes ?? [];
+  return (
+    <dl className={css.about}>
+      <dt>asked by</dt>
+      <dd>
+        <strong>
+          <Said>{gate.requestedBy ?? "the program"}</Said>
+        </strong>{" "}
+        <Ago at={gate.createdAt} />
+      </dd>
+      {(gate.assignees ?? []).length > 0 && (
+        <>
+          <dt>asked of</dt>
+          <dd>
+            <Said>{(gate.assignees ?? []).join(", ")}</Said>
+          </dd>
+        </>
+      )}
+      {!settled && (
+        <>
+          <dt>deadline</dt>
+          <dd>{gate.expiresAt ? <At at={gate.expiresAt} /> : "none"}</dd>
+        </>
+      )}
+      <dt>votes</dt>
+      <dd>
+        {asked.quorum
+          ? `${votes.filter((v) => v.verdict === "approve").length} of ${asked.quorum.need} approvals`
+          : "one decision is enough"}
+        {votes.length > 0 && (
+          <>
+            : <Said>{votes.map((v) => `${v.by} ${v.verdict === "approve" ? "approves" : "rejects"}`).join(", ")}</Said>
+          </>
+        )}
+      </dd>
+    </dl>
+  );
+}
+
+/** Became says what is on record of a decision, or of the own vote. */
+function Became({ asked, gate }: { asked: Asked; gate: Gate }) {
+  const outcome = useOutcome(gate.id);
+  const said = outcome?.step === "acknowledged" ? outcome.text : undefined;
+  const d = asked.decision;
+  if (!d && !said) return null;
+  return (
+    <Card title="What is on record" label="outcome">
+      <div className={css.body} role="status">
+        {d && (
+          <p>
+            <DecidedBy decision={d} />, <At at={d.at} />
+            {d.reason && (
+              <>
+                : “<Said>{d.reason}</Said>”
+              </>
+            )}
+          </p>
+        )}
+        {said && <p>{said}</p>}
+        {d?.successor && (
+          <p>
+            Another question took its place: what is asked changed. It comes with a link of its own. This one decides
+            nothing.
+          </p>
+        )}
+        {!d?.successor && <p className={css.close}>You can close this page.</p>}
+      </div>
+    </Card>
+  );
+}
+
+type Way = { verb: Verb; icon: ReactNode };
+
+const ways: Way[] = [
+  { verb: "approve", icon: <Check {...icon} /> },
+  { verb: "reject", icon: <X {...icon} /> },
+  { verb: "edit", icon: <PenLine {...icon} /> },
+  { verb: "respond", icon: <Reply {...icon} /> },
+];
+
+/** To do something again comes last: what else an unknown outcome allows is safe. */
+const unknownWays: Way[] = [
+  { verb: "respond", icon: <Check {...icon} /> },
+  { verb: "reject", icon: <X {...icon} /> },
+  { verb: "approve", icon: <RotateCcw {...icon} /> },
+];
+
+/** Bar has the verdicts that the link gives. None of them decides: each opens a line that says what is sent. */
+function Bar({ gate, draft, folded, showAll }: { gate: Gate; draft: Draft; folded: number; showAll: () => void }) {
+  const outcome = useOutcome(gate.id);
+  const unknown = isUnknown(gate);
+  const allowed = (unknown ? unknownWays : ways).filter((w) => gate.may.includes(w.verb));
+  const chosen = allowed.find((w) => w.verb === draft.verb);
+  if (outcome?.step === "acknowledged" && allowed.length === 0) return null;
+  const button = (w: Way) => {
+    const all = w.verb === "approve" && folded > 0;
+    const word = wordOf(gate, w.verb);
+    return (
+      <li key={w.verb}>
+        <Button
+          tone={w.verb === "approve" && !all && !word.risk ? "go" : "plain"}
+          icon={w.icon}
+          onClick={() => (all ? showAll() : draft.open(w.verb))}
+        >
+          {all ? "Show all first" : word.name}
+        </Button>
+        {unknown && <span>{word.says}</span>}
+      </li>
+    );
+  };
+  return (
+    <footer className={css.bar}>
+      <div className={css.inBar}>
+        {outcome?.step === "refused" && (
+          <div className={css.refused}>
+            <Failure
+              error={outcome.error}
+              safe={
+                outcome.error instanceof Problem && (outcome.error.body.status ?? 500) < 500
+                  ? "Nothing was decided by this."
+                  : "It is not known whether the decision arrived. A decision counts once, so it can be sent again."
+              }
+            />
+            <Button tone="quiet" onClick={() => forget(gate.id)}>
+              Close
+            </Button>
+          </div>
+        )}
+        {outcome?.step === "sending" ? (
+          <p role="status">Recording the decision</p>
+        ) : chosen ? (
+          <Confirm gate={gate} draft={draft} icon={chosen.icon} verb={chosen.verb} />
+        ) : (
+          allowed.length > 0 && <ul className={unknown ? css.stack : css.line}>{allowed.map(button)}</ul>
+        )}
+        {allowed.length === 0 && (
+          <p className={css.barred}>
+            <TriangleAlert {...icon} />
+            <span>
+              You cannot decide this now: <Said>{gate.barred ?? "the link gives no verdict"}</Said>
+            </span>
+          </p>
+        )}
+      </div>
+    </footer>
+  );
+}
