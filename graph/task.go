@@ -104,14 +104,14 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			}
 		}
 		o.attempt = past.Number()
-		o.tale = recorded.Tale{Began: r.app.ledger.Now(), Attempts: o.attempt, Cause: past.Cause}
 		if r.reportTask(o, runs.EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
 			return o.finish(taskStopped, context.Cause(ctx))
 		}
-		if err := r.sess.Lease().Confirm(ctx); err != nil {
+		began, err := r.sess.Lease().Begin(ctx)
+		if err != nil {
 			return o.finish(taskStopped, err)
 		}
-		o.lead = Command{}
+		o.tale, o.lead = recorded.Tale{Began: began, Attempts: o.attempt, Cause: past.Cause}, Command{}
 		h := t.hold(ctx)
 		if r.app.traces {
 			err = h.Over(t.traced(h.Context, o, past, replays))

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
@@ -72,10 +73,10 @@ func (c *Claim) OnCancel(branch string, tell func()) (unhook func()) {
 // IsCancelled reports whether somebody asked to cancel the branch.
 func (c *Claim) IsCancelled(branch string) bool { return c.core.IsCancelled(branch) }
 
-// Sure reports whether the claim holds for sure: this process was not away, frozen or cut
-// off from the store, for longer than its lease since the claim was made or confirmed. It
-// asks the store nothing.
-func (c *Claim) Sure() bool { return c.core.Sure() }
+// Sure reports whether the claim holds for sure at a time that was just read with [Ledger.Now]:
+// this process was not away, frozen or cut off from the store, for longer than its lease since the
+// claim was made or confirmed. It asks the store nothing.
+func (c *Claim) Sure(at time.Time) bool { return c.core.Sure(at) }
 
 // Held returns a context that ends when the claim may have lapsed, nil on a store that
 // only this process has open, where it cannot.

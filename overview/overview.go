@@ -167,7 +167,7 @@ func branchOf(t *posthouse.ThreadInfo) (found *posthouse.BranchHead) {
 
 // asked returns the oldest question to people, or nil.
 func (r *reader) asked() *posthouse.WaitingGate {
-	i := slices.IndexFunc(r.t.Waiting, func(w posthouse.WaitingGate) bool { return posthouse.AsksPeople(w.Kind) })
+	i := slices.IndexFunc(r.t.Waiting, func(w posthouse.WaitingGate) bool { return posthouse.InInbox(w.Kind) })
 	if i < 0 {
 		return nil
 	}

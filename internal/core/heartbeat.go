@@ -175,9 +175,9 @@ func (p *heartbeat) expire(c *Core) {
 	}
 }
 
-// lapsed returns how often the leases may have lapsed, and whether they may have now.
-func (p *heartbeat) lapsed(c *Core) (count uint64, now bool) {
-	at := c.Config.Now()
+// lapsed returns how often the leases may have lapsed, and whether they may have at a time that was just
+// read.
+func (p *heartbeat) lapsed(c *Core, at time.Time) (count uint64, now bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lapses, p.claims > 0 && p.isLapsed(c, at)
@@ -190,14 +190,14 @@ func (c *Core) renewLapsed(ctx context.Context) (uint64, error) {
 	p := &c.heartbeat
 	p.renewing.Lock()
 	defer p.renewing.Unlock()
-	n, late := p.lapsed(c)
+	n, late := p.lapsed(c, c.Config.Now())
 	if !late {
 		return n, nil
 	}
 	if err := c.Heartbeat(ctx); err != nil {
 		return n, err
 	}
-	n, _ = p.lapsed(c)
+	n, _ = p.lapsed(c, c.Config.Now())
 	return n, nil
 }
 

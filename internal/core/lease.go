@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -176,11 +177,11 @@ func (c *Claim) fenced(have posthouse.Lease, tail posthouse.Position) error {
 	}
 }
 
-// Sure reports whether the claim holds for sure: this process was not away, frozen or cut
-// off from the store, for longer than its lease since the claim was made or confirmed. It
-// asks the store nothing.
-func (c *Claim) Sure() bool {
-	n, late := c.core.heartbeat.lapsed(c.core)
+// Sure reports whether the claim holds for sure at a time that was just read: this process was not
+// away, frozen or cut off from the store, for longer than its lease since the claim was made or
+// confirmed. It asks the store nothing.
+func (c *Claim) Sure(at time.Time) bool {
+	n, late := c.core.heartbeat.lapsed(c.core, at)
 	return !late && n == c.sure.Load()
 }
 
@@ -206,7 +207,7 @@ const maxConfirms = 10
 // A read would not do for a claim on record: who takes the thread may have looked at this
 // process's liveness before it was renewed, and write after the read.
 func (c *Claim) Confirm(ctx context.Context) error {
-	for try := 0; !c.Sure(); try++ {
+	for try := 0; !c.Sure(c.core.Config.Now()); try++ {
 		if try == maxConfirms {
 			return errLapsed(c.core)
 		}
@@ -283,7 +284,7 @@ func (tx *Tx) CheckLease(c *Claim) error {
 		return err
 	}
 	c.Fence = have.Fence + 1
-	c.seen, _ = tx.Core.heartbeat.lapsed(tx.Core)
+	c.seen, _ = tx.Core.heartbeat.lapsed(tx.Core, tx.Core.Config.Now())
 	c.over = have.Held && have.Owner != tx.Core.Config.Owner
 	tx.Claim = c
 	tx.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: tx.Core.Config.Owner, Fence: c.Fence, Run: c.Run}}, nil)

@@ -131,10 +131,11 @@ func (v Records) EndedBy(cause error) error {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.state == nil || cause == nil {
+	m := t.state.Load()
+	if m == nil || cause == nil {
 		return nil
 	}
-	for _, f := range t.state.known {
+	for _, f := range m.known {
 		if !failure.Holds(cause, f.err) {
 			continue
 		}

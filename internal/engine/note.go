@@ -33,7 +33,7 @@ func (t *Task) Note(ctx context.Context, n posthouse.Note) error {
 
 // holdNotes holds the notes from outside of steps for the next entry. Callers hold t.mu.
 func (t *Task) holdNotes() {
-	m := t.state
+	m := t.state.Load()
 	if m == nil || m.notes == nil {
 		return
 	}

@@ -49,12 +49,12 @@ func (v Records) Hold(s posthouse.Step) {
 // with their errors; after others the code may do otherwise the next time.
 func (v Records) Held() []posthouse.Step {
 	t := v.t
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	m := t.state
+	m := t.state.Load()
 	if m == nil {
 		return nil
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if m.notes != nil {
 		t.holdNotes()
 	}
@@ -77,11 +77,12 @@ func (v Records) Survived() []posthouse.Step {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.state == nil {
+	m := t.state.Load()
+	if m == nil {
 		return nil
 	}
-	known := t.state.receivedBy("")
-	_, marks := t.state.takeFailures(func(f *failedCall) bool { return slices.Contains(known, f) }, func(f *failedCall) bool { return false })
+	known := m.receivedBy("")
+	_, marks := m.takeFailures(func(f *failedCall) bool { return slices.Contains(known, f) }, func(f *failedCall) bool { return false })
 	return marks
 }
 

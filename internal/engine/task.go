@@ -34,11 +34,12 @@ type Task struct {
 	mu     sync.Mutex
 	local  any         // the model's own
 	replay *replay.Log // nil: nothing is on record
-	state  *taskState
+	state  atomic.Pointer[taskState]
 }
 
 // A taskState counts what the code of an execution has done. It is nil until the first step
-// or question, which most code never reaches. The task's mutex guards it.
+// or question, which most code never reaches. The task's mutex guards it; that it is nil may
+// be seen without.
 type taskState struct {
 	steps     map[string]uint32    // calls, by name
 	asks      map[string]uint32    // questions, by name; those for people by what they show, too
@@ -81,10 +82,12 @@ func NewTask(ctx context.Context, s *session.Session, key TaskKey) (*Task, error
 
 // made returns what the code of the execution did so far. Callers hold t.mu.
 func (t *Task) made() *taskState {
-	if t.state == nil {
-		t.state = &taskState{}
+	m := t.state.Load()
+	if m == nil {
+		m = &taskState{}
+		t.state.Store(m)
 	}
-	return t.state
+	return m
 }
 
 // Gates returns what the execution asks and waits for.
@@ -97,19 +100,17 @@ func (t *Task) Records() Records { return Records{t} }
 // goroutines that its code started, are [posthouse.ErrClosed].
 func (t *Task) Close() {
 	t.closed.Store(true)
-	t.SetLocal(nil)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.local = nil
 }
 
 // Closed reports whether the execution is over.
 func (t *Task) Closed() bool { return t.closed.Load() }
 
 // SetLocal keeps what a model has for the code of the execution. It is called
-// before that code runs.
-func (t *Task) SetLocal(v any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.local = v
-}
+// before that code runs, while no other goroutine has t.
+func (t *Task) SetLocal(v any) { t.local = v }
 
 // Local returns what SetLocal kept, nil for nothing and once the execution is
 // over.
@@ -244,10 +245,13 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 // Waiting reports whether a question of this execution has no decision. A model then
 // parks the node even if its code swallowed the error: no gate is passed undecided.
 func (t *Task) Waiting() bool {
+	m := t.state.Load()
+	if m == nil {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.state
-	return m != nil && (len(m.questions)+len(m.open) > 0 || slices.ContainsFunc(m.inner, (*Task).Waiting))
+	return len(m.questions)+len(m.open) > 0 || slices.ContainsFunc(m.inner, (*Task).Waiting)
 }
 
 // decidedGate returns a gate with its decision, or remembers that it is still open.

@@ -120,6 +120,9 @@ type Record struct {
 
 // NoteKept follows what subgraphs kept in threads of their own.
 func (t *Record) NoteKept(parts []posthouse.Part) {
+	if len(parts) == 0 {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range parts {

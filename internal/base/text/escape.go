@@ -9,13 +9,16 @@ const upperHex = "0123456789ABCDEF"
 
 // Escape writes % + / # > as %25 %2B %2F %23 %3E. Other bytes stay.
 func Escape(s string) string {
-	at := strings.IndexAny(s, escapes)
-	if at < 0 {
+	at := 0
+	for at < len(s) && !isEscaped(s[at]) {
+		at++
+	}
+	if at == len(s) {
 		return s
 	}
 	b := make([]byte, 0, len(s)+8)
 	for b = append(b, s[:at]...); at < len(s); at++ {
-		if c := s[at]; strings.IndexByte(escapes, c) >= 0 {
+		if c := s[at]; isEscaped(c) {
 			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
 		} else {
 			b = append(b, c)
@@ -23,6 +26,9 @@ func Escape(s string) string {
 	}
 	return string(b)
 }
+
+// isEscaped is a comparison by hand: each step of a graph escapes the name of its node.
+func isEscaped(c byte) bool { return c == '%' || c == '+' || c == '/' || c == '#' || c == '>' }
 
 // Unescape returns what [Escape] wrote as s. Where it never writes that, bad is the place
 // of the first such byte, else -1.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
@@ -72,16 +73,24 @@ func (l Lease) checkUnmoved(ctx context.Context) error {
 // error ends the session: another process has the thread by now, or the store does not say.
 // The program has not failed then, whatever it makes of the error.
 func (l Lease) Confirm(ctx context.Context) error {
+	_, err := l.Begin(ctx)
+	return err
+}
+
+// Begin is Confirm, and returns the time at which it was sure: when what begins now began.
+func (l Lease) Begin(ctx context.Context) (time.Time, error) {
 	s := l.s
-	if err := s.Err(); err != nil || s.claim == nil || s.claim.Sure() {
-		return err
+	now := s.Ledger().Now()
+	if err := s.Err(); err != nil || s.claim == nil || s.claim.Sure(now) {
+		return now, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.Err(); err != nil {
-		return err
+	err := s.Err()
+	if err == nil {
+		err = l.confirmLocked(ctx)
 	}
-	return l.confirmLocked(ctx)
+	return s.Ledger().Now(), err
 }
 
 // confirmLocked is Confirm for callers that hold s.mu.
