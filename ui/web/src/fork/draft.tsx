@@ -16,6 +16,7 @@ import { useWide } from "../parts/wide";
 import { onRecord, type Node } from "../text/json";
 import type { Where } from "../thread/address";
 import { Lists } from "./lists";
+import { whileBusy } from "./again";
 import { changesOf } from "./changes";
 import { usePlan, type Body } from "./plan";
 import { whyNot } from "./run";
@@ -63,12 +64,17 @@ export function Draft({ at, go }: Props) {
     if (sent.busy || wrong || !start) return;
     setSent({ busy: true });
     try {
-      const made = await get(
-        api.POST("/api/checkpoints/{id}/fork", {
-          params: { path: { id: at.id }, header: { "Idempotency-Key": key } },
-          body: { ...body, ...(run && not === "" ? { run: true } : {}) },
-        }),
-      );
+      let sending = key; // an answer that it is busy stands under its key
+      const made = await whileBusy(() => {
+        const header = { "Idempotency-Key": sending };
+        sending = newKey();
+        return get(
+          api.POST("/api/checkpoints/{id}/fork", {
+            params: { path: { id: at.id }, header },
+            body: { ...body, ...(run && not === "" ? { run: true } : {}) },
+          }),
+        );
+      });
       typed.delete(at.id);
       await queries.invalidateQueries({ queryKey: ["live"] });
       go({ draft: undefined, with: undefined, tab: "change", branch: made.branch, at: undefined });
