@@ -34,6 +34,13 @@ test("each figure is the server's, and leads to what it counts", async () => {
   await page.locator("table[aria-label=processes] td").first().waitFor();
   await page.locator("table[aria-label='waits by person'] td", { hasText: "dana" }).waitFor();
 
+  assert.equal(await page.title(), "Overview · Posthouse");
+  await page.setViewportSize({ width: 1920, height: 1080 });
+  const ends = await page.$$eval("[aria-label='threads by status'], [aria-label=store]", (all) =>
+    all.map((e) => innerWidth - e.getBoundingClientRect().right),
+  );
+  assert.ok(Math.max(...ends) <= 24, `at 1920 there is room left at the right: ${ends}`);
+
   await tile.filter({ hasText: "failed" }).click();
   await page.waitForURL(/\/threads\?status=failed$/);
   await close();

@@ -89,6 +89,15 @@ test("a count leads to its threads", async () => {
   await close();
 });
 
+test("a form in which nothing is filled is refused by what is missing, and not as JSON", async () => {
+  const { page, close } = await open(browser, server, "/programs/newsletter");
+  const form = page.getByRole("region", { name: "start" });
+  const sent = page.waitForRequest((r) => r.method() === "POST" && /\/runs/.test(r.url()));
+  await form.getByRole("button", { name: "Start" }).click();
+  assert.equal((await sent).postDataJSON().input, "{}");
+  await close();
+});
+
 test("an input that is one text is called as the program calls it, and begins a run", async () => {
   const { page, close } = await open(browser, server, "/programs/refund");
   const form = page.getByRole("region", { name: "start" });

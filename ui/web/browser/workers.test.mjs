@@ -30,9 +30,11 @@ test("a retry can be taken back, is not sent by who leaves, and is sent after fi
 
   await retry.click();
   await page.getByText("Leaving this page sends nothing").waitFor();
-  await page.getByRole("button", { name: "Take back" }).click();
+  await page.locator("button:focus", { hasText: "Take back" }).waitFor();
+  await page.keyboard.press("Enter");
   await page.clock.runFor(6000);
   assert.deepEqual(sent, [], "it was taken back");
+  assert.ok(await retry.evaluate((b) => b === document.activeElement), "the focus is not where it was");
 
   await retry.click();
   await page.getByRole("button", { name: "Take back" }).waitFor();

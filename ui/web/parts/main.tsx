@@ -8,12 +8,13 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queries } from "../src/data/query";
+import { more } from "./more";
 import { parts } from "./states";
 import css from "./main.module.css";
 
 const Column = ({ theme }: { theme: "light" | "dark" }) => (
   <section className={css.column} style={{ colorScheme: theme }} aria-label={theme}>
-    {parts.map((p) => (
+    {[...parts, ...more].map((p) => (
       <article key={p.name} className={css.part}>
         <h2>
           {p.name} <span>{p.about}</span>

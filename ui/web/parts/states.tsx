@@ -8,7 +8,7 @@ import { Dialog } from "../src/parts/dialog";
 import { Differing } from "../src/parts/difference";
 import { Id } from "../src/parts/id";
 import { Key } from "../src/parts/key";
-import { Empty, Failure, Skeleton } from "../src/parts/notice";
+import { Empty, Ended, Failure, Skeleton } from "../src/parts/notice";
 import { Hidden, Said } from "../src/parts/said";
 import { Menu } from "../src/parts/menu";
 import { Pill } from "../src/parts/pill";
@@ -18,7 +18,7 @@ import { Inline, Value } from "../src/parts/value";
 import { diff } from "../src/text/diff";
 import { read } from "../src/text/json";
 
-type Part = { name: string; about: string; states: [string, ReactNode][] };
+export type Part = { name: string; about: string; states: [string, ReactNode][] };
 
 const hostile = 'pay \u202e00.52 RUE\u202c to <b onclick="x()">Acme</b>\u200b';
 const order = '{"id":"PO-4471","account":9007199254740993,"amount":980.00,"paid":false,"note":null}';
@@ -143,7 +143,7 @@ export const parts: Part[] = [
     states: [
       [
         "empty",
-        <Empty title="Nothing waits for you" command="posthouse run start refund --input @order.json">
+        <Empty title="Nothing waits for you" command="posthouse run start refund @order.json">
           A program that asks for an approval stops here until somebody decides.
         </Empty>,
       ],
@@ -157,6 +157,7 @@ export const parts: Part[] = [
           safe="What waits stays on record."
         />,
       ],
+      ["logged out", <Ended safe="Nothing was sent." />],
     ],
   },
   { name: "Dialog", about: "the browser's own: Esc closes it, and focus stays inside", states: [["", <DialogHere />]] },

@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { api, get, type Schemas } from "../api/client";
+import { api, get, Problem, type Schemas } from "../api/client";
 
 export type Worker = Schemas["WorkerInfo"];
 export type Queue = Schemas["Queue"];
@@ -42,11 +42,17 @@ export const useTasks = (failed: boolean, task?: string) =>
     placeholderData: keepPreviousData,
   });
 
+const unsupported = (error: unknown) => error instanceof Problem && error.code === "unsupported";
+
 /** useLetters lists dead letters, the newest first. Only an operator may. */
 export const useLetters = (may: boolean) =>
   useQuery({
     queryKey: ["letters"],
     enabled: may,
     queryFn: ({ signal }) => get(api.GET("/api/dead-letters", { signal, params: { query: { limit: 1000 } } })),
-    refetchInterval: beat,
+    // A server that says that it has no such list is not asked again.
+    retry: false,
+    refetchInterval: (q) => (unsupported(q.state.error) ? false : beat),
+    refetchOnWindowFocus: (q) => !unsupported(q.state.error),
+    refetchOnReconnect: (q) => !unsupported(q.state.error),
   });

@@ -149,7 +149,7 @@ function Rows({ name, rows, more }: RowsProps) {
           { name: "Open", end: true },
           { name: "Longest", end: true },
           { name: "Decided", end: true },
-          { name: name === "Question" ? "Median wait" : "Longest median", end: true },
+          { name: name === "Question" ? "Median wait" : "Median, at most", end: true },
           { name: "Expired", end: true },
         ]}
         rows={shown.map(({ name: of, figures: f }) => ({

@@ -78,6 +78,8 @@ export function OverviewScreen() {
           </div>
           <div>
             <Activity status={status.data} waits={waits.data} />
+          </div>
+          <div>
             <Store status={status.data} />
             <Processes may={operator} />
           </div>

@@ -19,6 +19,8 @@ export type Act = {
   step: Step;
   due: number;
   error?: unknown;
+  /** from had the focus when it was asked for. */
+  from?: HTMLElement;
 };
 
 export type Delayed = {
@@ -49,7 +51,7 @@ export function useDelayed(): Delayed {
       if (timers.current.has(key)) return;
       setAll((was) => [
         ...was.filter((a) => a.key !== key),
-        { key, what, of, step: "waits", due: Date.now() + patience },
+        { key, what, of, step: "waits", due: Date.now() + patience, ...focused() },
       ]);
       const timer = setTimeout(async () => {
         put(key, { step: "sending" });
@@ -75,23 +77,32 @@ export function useDelayed(): Delayed {
   return { all, begin, takeBack, busy };
 }
 
+const focused = () =>
+  document.activeElement instanceof HTMLElement && document.activeElement !== document.body
+    ? { from: document.activeElement }
+    : {};
+
 /** DelayedActs lists what waits to be sent, and what became of it. It stands at the foot of a screen. */
 export function DelayedActs({ delayed }: { delayed: Delayed }) {
-  if (delayed.all.length === 0) return null;
   const waits = delayed.all.some((a) => a.step === "waits");
+  // It is there before there is anything to say: a reader of the screen hears only what changes.
   return (
-    <footer className={css.bar} aria-label="what is sent">
-      <ul role="status">
-        {delayed.all.map((a) => (
-          <li key={a.key}>
-            <span className={css.what}>
-              <strong>{a.what}</strong> <Said>{a.of}</Said>
-            </span>
-            <State act={a} delayed={delayed} />
-          </li>
-        ))}
-      </ul>
-      {waits && <p className={css.note}>Until then it can be taken back. Leaving this page sends nothing.</p>}
+    <footer className={delayed.all.length > 0 ? css.bar : undefined}>
+      <div role="status">
+        {delayed.all.length > 0 && (
+          <ul aria-label="what is sent">
+            {delayed.all.map((a) => (
+              <li key={a.key}>
+                <span className={css.what}>
+                  <strong>{a.what}</strong> <Said>{a.of}</Said>
+                </span>
+                <State act={a} delayed={delayed} />
+              </li>
+            ))}
+          </ul>
+        )}
+        {waits && <p className={css.note}>Until then it can be taken back. Leaving this page sends nothing.</p>}
+      </div>
     </footer>
   );
 }
@@ -107,9 +118,7 @@ function State({ act, delayed }: { act: Act; delayed: Delayed }) {
       return (
         <>
           <Countdown due={act.due} />
-          <Button icon={<Undo2 size={14} strokeWidth={1.5} aria-hidden />} onClick={() => delayed.takeBack(act.key)}>
-            Take back
-          </Button>
+          <TakeBack act={act} delayed={delayed} />
         </>
       );
     case "sending":
@@ -129,6 +138,27 @@ function State({ act, delayed }: { act: Act; delayed: Delayed }) {
         </div>
       );
   }
+}
+
+/** TakeBack has the focus while it can be pressed, and leaves it where it was. */
+function TakeBack({ act, delayed }: { act: Act; delayed: Delayed }) {
+  const button = useRef<HTMLButtonElement>(null);
+  const [from] = useState(() => act.from);
+  useEffect(() => {
+    if (from) button.current?.focus();
+  }, [from]);
+  return (
+    <Button
+      ref={button}
+      icon={<Undo2 size={14} strokeWidth={1.5} aria-hidden />}
+      onClick={() => {
+        delayed.takeBack(act.key);
+        requestAnimationFrame(() => from?.focus()); // by then it is enabled again
+      }}
+    >
+      Take back
+    </Button>
+  );
 }
 
 function Countdown({ due }: { due: number }) {

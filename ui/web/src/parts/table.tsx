@@ -3,6 +3,8 @@ import css from "./table.module.css";
 
 export type Column = {
   name: string;
+  /** head stands in the place of the name above the column, such as a scale. */
+  head?: ReactNode;
   /** end columns are numbers and times: they stand at the right. */
   end?: boolean;
   /** grow columns take what the others leave, and are cut where they are longer. */
@@ -26,7 +28,7 @@ export const Table = ({ label, columns, rows }: { label: string; columns: Column
       <tr>
         {columns.map((c) => (
           <th key={c.name} scope="col" className={classOf(c)}>
-            {c.name || <span className="visually-hidden">actions</span>}
+            {c.head ?? (c.name || <span className="visually-hidden">actions</span>)}
           </th>
         ))}
       </tr>

@@ -5,7 +5,7 @@ import { api, get, Problem, type Schemas } from "../api/client";
 import { useInputs, type Earlier, type Program } from "../data/programs";
 import { queries } from "../data/query";
 import { useEdit } from "../form/edit";
-import { blank } from "../form/blank";
+import { blank, typeOf } from "../form/blank";
 import { Named } from "../form/fields";
 import { SchemaForm } from "../form/form";
 import { Button } from "../parts/button";
@@ -17,12 +17,15 @@ import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { Ago, exact } from "../parts/time";
 import { Inline } from "../parts/value";
-import { compact, onRecord } from "../text/json";
+import { compact, onRecord, type Node } from "../text/json";
 import { threadPath } from "../thread/address";
 import { inProgram } from "./address";
 import css from "./start.module.css";
 
 const icon = { size: 14, strokeWidth: 1.5, "aria-hidden": true } as const;
+
+/** nothing is sent where no field is filled: the server then says which are needed. */
+const nothing: Node = { kind: "object", members: [] };
 
 type Run = Schemas["ProgramRun"];
 type Label = { name: string; value: string };
@@ -55,7 +58,7 @@ export function Start({ program, may }: { program: Program; may: boolean }) {
   const submit = async () => {
     if (state.busy || wrong) return;
     setState({ busy: true });
-    const input = edit.given();
+    const input = edit.given() ?? (schema && typeOf(schema) === "object" ? nothing : undefined);
     const some = Object.fromEntries(labels.filter((l) => l.name.trim()).map((l) => [l.name.trim(), l.value]));
     try {
       const run = await get(

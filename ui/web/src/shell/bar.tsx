@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { useEffect, type ReactNode } from "react";
 import { Link } from "wouter";
 import { useVersion } from "../data/me";
 import { live } from "../data/query";
@@ -16,35 +16,41 @@ type BarProps = {
 };
 
 /** Bar is the top of a screen: its name, its places, and whether it is live. */
-export const Bar = ({ up, title, children, end }: BarProps) => (
-  <header className={css.bar}>
-    <h1>
-      {up && (
-        <>
-          <Link href={up.href} className={css.up}>
-            {up.name}
-          </Link>{" "}
-          /{" "}
-        </>
-      )}
-      {title}
-    </h1>
-    {children}
-    <span className={css.space} />
-    <Demo />
-    {end}
-    <LiveState />
-    <button
-      type="button"
-      className={css.palette}
-      aria-label="Ctrl K: go to"
-      title="go to a thread, a program, an id or a command"
-      onClick={() => openPalette()}
-    >
-      <Key>Ctrl K</Key>
-    </button>
-  </header>
-);
+export function Bar({ up, title, children, end }: BarProps) {
+  const name = typeof title === "string" ? title : undefined;
+  useEffect(() => {
+    if (name) document.title = `${name} · Posthouse`; // a screen that says more says it after this
+  }, [name]);
+  return (
+    <header className={css.bar}>
+      <h1>
+        {up && (
+          <>
+            <Link href={up.href} className={css.up}>
+              {up.name}
+            </Link>{" "}
+            /{" "}
+          </>
+        )}
+        {title}
+      </h1>
+      {children}
+      <span className={css.space} />
+      <Demo />
+      {end}
+      <LiveState />
+      <button
+        type="button"
+        className={css.palette}
+        aria-label="Ctrl K: go to"
+        title="go to a thread, a program, an id or a command"
+        onClick={() => openPalette()}
+      >
+        <Key>Ctrl K</Key>
+      </button>
+    </header>
+  );
+}
 
 /** Demo says that what is shown was made up. */
 function Demo() {

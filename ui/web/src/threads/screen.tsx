@@ -192,7 +192,7 @@ const Nothing = ({ filter }: { filter: Filter }) =>
       Search finds the beginning of a name or of a label's value, and names by their last four characters or more.
     </Empty>
   ) : (
-    <Empty title="There are no threads yet" command="posthouse run start PROGRAM --input '{}'">
+    <Empty title="There are no threads yet" command="posthouse run start PROGRAM INPUT">
       A thread is one run of a program: all that it did stays on record, step by step. It is here as soon as it begins.
     </Empty>
   );

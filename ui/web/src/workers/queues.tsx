@@ -4,13 +4,14 @@ import { Part, Quiet } from "../parts/page";
 import { Said } from "../parts/said";
 import { Table } from "../parts/table";
 import { Ago } from "../parts/time";
+import { scaleOf } from "./scale";
 import css from "./workers.module.css";
 
 const sum = (q: Queue) => q.claimed + q.ready + q.delayed + q.paused;
 
 /** Queues shows how deep each queue is, and since when its first task waits. */
 export function Queues({ queues }: { queues: Queue[] }) {
-  const most = Math.max(1, ...queues.map(sum));
+  const most = scaleOf(Math.max(...queues.map(sum)));
   const link = (q: Queue, state: string, n: number) =>
     n ? (
       <Link href={`/workers?${new URLSearchParams({ show: "tasks", task: q.task, state })}`}>{n}</Link>
@@ -26,7 +27,7 @@ export function Queues({ queues }: { queues: Queue[] }) {
           label="queues"
           columns={[
             { name: "Task" },
-            { name: "Depth", grow: true },
+            { name: "Depth", grow: true, head: <Scale most={most} /> },
             { name: "Claimed", end: true },
             { name: "Ready", end: true },
             { name: "Delayed", end: true },
@@ -60,14 +61,29 @@ export function Queues({ queues }: { queues: Queue[] }) {
   );
 }
 
+/** Scale is what the bars below it are drawn on: all queues on one. */
+const Scale = ({ most }: { most: number }) => (
+  <span className={css.scale}>
+    Depth
+    <span aria-label={`on a scale to ${most}`}>
+      <i>0</i>
+      <i>{(most / 2).toLocaleString("en")}</i>
+      <i>{most.toLocaleString("en")}</i>
+    </span>
+  </span>
+);
+
 /** Depth draws a queue as one bar: what workers have, what is ready, what rests. Numbers stand beside it. */
 const Depth = ({ queue, most }: { queue: Queue; most: number }) => {
   const share = (n: number) => `${(n / most) * 100}%`;
   return (
-    <span className={css.depth} aria-hidden>
-      <i className={css.claimed} style={{ width: share(queue.claimed) }} />
-      <i className={css.ready} style={{ width: share(queue.ready) }} />
-      <i className={css.rests} style={{ width: share(queue.delayed + queue.paused) }} />
+    <span className={css.deep}>
+      <b>{sum(queue).toLocaleString("en")}</b>
+      <span className={css.depth} aria-hidden>
+        <i className={css.claimed} style={{ width: share(queue.claimed) }} />
+        <i className={css.ready} style={{ width: share(queue.ready) }} />
+        <i className={css.rests} style={{ width: share(queue.delayed + queue.paused) }} />
+      </span>
     </span>
   );
 };
