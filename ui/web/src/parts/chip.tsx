@@ -87,6 +87,7 @@ const named = new Set(["approved", "answered"]);
  */
 export function Chip({ state, also, by, times, small }: Props) {
   const { tone, icon: Icon } = lookOf(state);
+  const more = (times === undefined ? "" : ` ×${times}`) + (also ? `, ${also}` : "");
   return (
     <span className={`${css.chip} ${css[tone]}`}>
       <Icon size={12} strokeWidth={1.75} aria-hidden />
@@ -99,10 +100,12 @@ export function Chip({ state, also, by, times, small }: Props) {
           </span>
         </span>
       ) : (
-        <span className={small ? css.also : undefined}>{state}</span>
+        <span>
+          <span className={small ? css.also : undefined}>{state}</span>
+          {more}
+        </span>
       )}
-      {times !== undefined && ` ×${times}`}
-      {also && `, ${also}`}
+      {by && more}
     </span>
   );
 }
