@@ -1,7 +1,8 @@
 // The parts that show lists, figures, proof, and what is loaded or goes wrong, with their states.
 
-import { useEffect, useState } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Problem } from "../src/api/client";
+import { Announced, announce } from "../src/parts/announce";
 import { Boundary } from "../src/parts/boundary";
 import { Bars, Line } from "../src/parts/chart";
 import { Button } from "../src/parts/button";
@@ -14,6 +15,7 @@ import { Part, Quiet, Scroll } from "../src/parts/page";
 import { Same } from "../src/parts/same";
 import { Table } from "../src/parts/table";
 import { Texts } from "../src/parts/texts";
+import { Unreadable, WhyUnread } from "../src/parts/unread";
 import { Verdict } from "../src/parts/verdict";
 import { read } from "../src/text/json";
 import type { Part as Entry } from "./states";
@@ -52,6 +54,13 @@ function FoldsHere() {
     </>
   );
 }
+
+const SaidAloud = () => (
+  <>
+    <Announced />
+    <Button onClick={() => announce("It was sent.")}>Announce</Button>
+  </>
+);
 
 const key = "5f2e9a44c1d07b36a1f9c3d2b4e5f607";
 
@@ -135,6 +144,18 @@ export const more: Entry[] = [
       ["unchecked", <Verdict found={{ kind: "unchecked", why: "the page came without TLS" }} seq={12} />],
     ],
   },
+  {
+    name: "Unreadable, WhyUnread",
+    about: "what cannot be read, why, and who could read it",
+    states: [
+      ...["encrypted", "removed", "damaged", "binary"].map((word): [string, ReactNode] => [
+        word,
+        <Unreadable of={{ word, why: "the value is not shown", who: "Who has the key reads it." }} />,
+      ]),
+      ["an error", <WhyUnread error={new Problem({ code: "unavailable", detail: "the store does not answer" })} />],
+    ],
+  },
+  { name: "Announced", about: "what happened, to who does not see the screen", states: [["a click", <SaidAloud />]] },
   {
     name: "later, Boundary",
     about: "a part that is on its way, and one that could not be drawn",
