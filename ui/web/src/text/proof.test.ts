@@ -80,7 +80,8 @@ test("whatever is changed is found", async () => {
     "next header": (e) => ((e.next[0] as { header: string }).header = e.header),
     signature: (e) => {
       const last = e.next[0] as { signature: string };
-      last.signature = btoa(atob(last.signature).slice(0, -1) + "\0");
+      const bytes = atob(last.signature);
+      last.signature = btoa(bytes.slice(0, -1) + String.fromCharCode(bytes.charCodeAt(bytes.length - 1) ^ 1));
     },
     cut: (e) => ((e.next[0] as { signature: string }).signature = btoa("x")),
   };
