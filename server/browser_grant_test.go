@@ -111,6 +111,7 @@ func TestAskAgainOnThePage(t *testing.T) {
 	for _, path := range []string{"/gates/" + string(changed.ID), "/?gate=" + string(changed.ID)} {
 		b = h.openPage(running, tokens.Viewer, path)
 		b.wait(question + `?.textContent.includes("What is asked changed")`)
+		b.wait(`document.querySelector("article [aria-label='what changed'] ins") !== null`) // it is loaded late
 		if s := b.text(`[...document.querySelectorAll("article del")].map((e) => e.textContent).join("|") + " to " + [...document.querySelectorAll("article ins")].map((e) => e.textContent).join("|")`); s != "10|Pay this? to Pay 99?" {
 			t.Errorf("%s: changed %s", path, s)
 		}

@@ -49,7 +49,7 @@ func TestPagesMarkHiddenCharacters(t *testing.T) {
 	if start := b.text(raw + ".value"); text.HiddenIn(start) != nil {
 		t.Errorf("an edit begins with %q", start)
 	}
-	b.send("Edit", "fi\u200dne")
+	b.send("Approve as edited", "fi\u200dne")
 	now, err := h.ledger.Gate(t.Context(), g.ID)
 	must.Do(t, err)
 	if now.Decision == nil || string(now.Decision.Value) != string(now.Payload) {

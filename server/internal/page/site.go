@@ -83,7 +83,7 @@ func (p *Pages) Missing(w http.ResponseWriter, r *http.Request) bool {
 	}
 	pageHeaders(w, "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusNotFound)
-	_, _ = w.Write(p.files["application"]) // the client may be gone
+	_, _ = w.Write(p.files["index.html"]) // the client may be gone
 	return true
 }
 

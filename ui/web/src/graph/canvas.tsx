@@ -158,8 +158,9 @@ function Node({ data }: NodeProps) {
     <>
       <Ends />
       {onNode ? (
-        <button type="button" className={className} title={said} aria-label={said} onClick={() => onNode(node.id)}>
+        <button type="button" className={className} title={said} onClick={() => onNode(node.id)}>
           {inside}
+          <span className="visually-hidden">{said.slice(name.length)}</span>
         </button>
       ) : (
         <div className={className} title={said}>
@@ -193,8 +194,9 @@ const Box = ({ data }: NodeProps) => {
   return (
     <div className={[css.box, look && css.lit, look && css[look.tone]].filter(Boolean).join(" ")}>
       {count && onNode ? (
-        <button type="button" aria-label={`${name}, ${saidOf(count)}`} onClick={() => onNode(placed.node.id)}>
+        <button type="button" onClick={() => onNode(placed.node.id)}>
           <bdi>{name}</bdi> <Counts of={count} />
+          <span className="visually-hidden">{`, ${saidOf(count)}`}</span>
         </button>
       ) : (
         <bdi>{name}</bdi>

@@ -135,7 +135,11 @@ function Places({ program }: { program: Program }) {
             </Link>
             <span className={css.states}>
               {p.by.map(({ status, count }) => (
-                <Link key={status} href={to(p.node, status)} aria-label={`${count} ${status} at ${marked(p.node)}`}>
+                <Link
+                  key={status}
+                  href={to(p.node, status)}
+                  aria-label={`${status}, ${many(count)} at ${marked(p.node)}`}
+                >
                   <Chip state={status} also={many(count)} />
                 </Link>
               ))}
