@@ -80,7 +80,7 @@ func (l Lease) Confirm(ctx context.Context) error {
 // Begin is Confirm, and returns the time at which it was sure: when what begins now began.
 func (l Lease) Begin(ctx context.Context) (time.Time, error) {
 	s := l.s
-	now := s.Ledger().Now()
+	now := s.ledger.Now()
 	if err := s.Err(); err != nil || s.claim == nil || s.claim.Sure(now) {
 		return now, err
 	}
@@ -90,7 +90,7 @@ func (l Lease) Begin(ctx context.Context) (time.Time, error) {
 	if err == nil {
 		err = l.confirmLocked(ctx)
 	}
-	return s.Ledger().Now(), err
+	return s.ledger.Now(), err
 }
 
 // confirmLocked is Confirm for callers that hold s.mu.
