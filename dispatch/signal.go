@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch/internal/claims"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -18,6 +19,9 @@ func (d *Dispatcher) Signal(ctx context.Context, id task.ClaimID, thread string,
 		return err
 	}
 	if !d.claims.HasTaskIn(c.ID.Session, thread) {
+		if thread == c.Gate.Thread {
+			return claims.Lost(id) // since it was found
+		}
 		return &posthouse.Error{
 			Code: posthouse.CodeForbidden, Field: "thread", Message: fmt.Sprintf("thread %.200q has no task that this worker has", thread),
 			Hint: "a worker signals threads of its own tasks; have the program that handed the task out signal others",
