@@ -28,7 +28,7 @@ func TestGatePageShowsWhatRan(t *testing.T) {
 	if s := b.text(life + ".textContent"); !strings.Contains(s, "edited by approver-token") || !strings.Contains(s, "“less”") || !strings.Contains(s, "nothing ran under it yet; it may be used") {
 		t.Errorf("decided: %q", s)
 	}
-	if s := b.text(question + ".textContent"); !strings.Contains(s, "as it was edited") || !strings.Contains(s, "9007199254740993") || !strings.Contains(s, "amount50") {
+	if s := b.text(question + ".textContent"); !strings.Contains(s, "What it was changed to") || !strings.Contains(s, "9007199254740993") || !strings.Contains(s, "amount50") {
 		t.Errorf("approved: %s", s)
 	}
 	h.acted(g, `{"receipt":12345678901234567891}`)

@@ -103,7 +103,7 @@ const (
 // press clicks the button of the question that begins with a word.
 func (b *tab) press(within, word string) {
 	b.t.Helper()
-	button := fmt.Sprintf(`[...document.querySelectorAll(%q)].find((e) => e.offsetParent && e.textContent.startsWith(%q))`, within+" button", word)
+	button := fmt.Sprintf(`[...document.querySelectorAll(%q)].find((e) => e.offsetParent && !e.disabled && e.textContent.startsWith(%q))`, within+" button", word)
 	b.wait(button + " !== undefined")
 	b.do(button + ".click()")
 }
