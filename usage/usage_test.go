@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -25,8 +26,7 @@ func open(t testing.TB) *ledger.Ledger {
 	return l
 }
 
-// asks makes calls of models that are noted, each in a step; the second attempt of a step that fails
-// counts as its first does.
+// asks makes calls of models that are noted, each in a step.
 func asks(t testing.TB, l *ledger.Ledger, thread string, notes ...posthouse.Note) {
 	t.Helper()
 	ask := func(ctx context.Context, n int) (int, error) {
@@ -45,8 +45,73 @@ func asks(t testing.TB, l *ledger.Ledger, thread string, notes ...posthouse.Note
 	if _, err := app.Run(t.Context(), thread, len(notes)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := app.Resume(t.Context(), thread); err != nil && !errors.Is(err, posthouse.ErrConflict) { // nothing is counted again
-		t.Log(err)
+}
+
+// TestReplayAndRetry: a step on record counts once though its flow runs over it again, and each attempt
+// that was noted counts, also one that failed.
+func TestReplayAndRetry(t *testing.T) {
+	l := open(t)
+	calls, runs := 0, 0
+	once := posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}
+	plan := func(ctx context.Context, order string) (string, error) {
+		runs++
+		_, err := step.DoWith(ctx, "plan", step.Options{Retry: once}, func(ctx context.Context) (string, error) {
+			calls++
+			if err := step.Note(ctx, posthouse.Note{Model: "m", InputTokens: 10, Cost: "0.10 USD"}); err != nil || calls > 1 {
+				return "plan", err
+			}
+			return "", errors.New("the model was cut off")
+		})
+		if err != nil {
+			return "", err
+		}
+		_, err = gate.Ask[struct{}](ctx, gate.Question{Name: "ok", Text: "Go on?"})
+		return order, err
+	}
+	app, err := flow.New("plan", plan).Open(l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := app.Run(t.Context(), "order", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Decide(t.Context(), out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.Resume(t.Context(), "order"); err != nil {
+		t.Fatal(err)
+	}
+	have, err := usage.Of(t.Context(), l, "order")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls != 2 || runs < 2 {
+		t.Fatalf("%d calls in %d runs: nothing was replayed", calls, runs)
+	}
+	if have.Calls != 2 || have.InputTokens != 20 || len(have.Costs) != 1 || have.Costs[0].String() != "0.20 USD" {
+		t.Errorf("two attempts of 0.10 USD are %+v", have.Sum)
+	}
+}
+
+// TestNewestEntries: of a thread with more entries than are read, the newest count, and it says so.
+func TestNewestEntries(t *testing.T) {
+	l := open(t)
+	for i := range usage.MaxEntries + 5 {
+		_, err := l.Commit(t.Context(), &ledger.Draft{Thread: "long", Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindNode, Status: posthouse.StatusReady, Node: "n",
+			Story: posthouse.Story{Attempts: 1, Notes: []posthouse.Note{{Model: "m", InputTokens: int64(i / usage.MaxEntries)}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := usage.Of(t.Context(), l, "long")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !have.More || have.Calls != usage.MaxEntries || have.InputTokens != 5 {
+		t.Errorf("of %d entries: %+v, more %t", usage.MaxEntries+5, have.Sum, have.More)
 	}
 }
 
