@@ -5,11 +5,11 @@ import "time"
 // Bounds on the records of an hour, and of what waits for the store.
 const (
 	maxRefused     = 20  // refusals with a record each
-	maxRefusedFrom = 3   // of these, from one address
+	maxRefusedFrom = 3   // of these, from one network
 	maxLogins      = 500 // logins and logouts with a record each
 	maxLoginsOf    = 20  // of these, of one person
 	maxShares      = 20  // names or addresses that a sum lists
-	maxQueue       = 500 // records that wait for the store
+	maxQueue       = 500 // records that wait for the store, beside those of the entry that is tried
 
 	sumTime = 5 * time.Minute
 )

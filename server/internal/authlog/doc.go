@@ -10,7 +10,7 @@
 // never have a secret. Only operators read them: they tell where people work.
 //
 // Whoever tries a million tokens must not fill the log. In an hour at most [maxRefused] refusals have a
-// record of their own, and at most [maxRefusedFrom] of one address. Further ones are summed, and each five
+// record of their own, and at most [maxRefusedFrom] of one network. Further ones are summed, and each five
 // minutes the sum is one record. The same holds for logins, with larger figures. So a server adds at
 // most about a megabyte a day of refusals, however many there are.
 //

@@ -104,11 +104,15 @@ func (l *Log) put(r *record, b *bound, name string) bool {
 	return false
 }
 
-// endSums has the sums written.
+// endSums has the sums written. While the store does not take what waits already, they go on.
 func (l *Log) endSums() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
+		return
+	}
+	if len(l.queue) >= maxQueue {
+		l.timer = time.AfterFunc(sumTime, l.endSums)
 		return
 	}
 	l.timer = nil

@@ -225,6 +225,35 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
+// TestLongOutage: while the store takes nothing, what waits for it stays bounded, and each refusal is counted
+// once it does.
+func TestLongOutage(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, &full{Store: memstore.New()}, dir)
+		h.store.is.Store(true)
+		const ticks = 500
+		for range ticks {
+			for i := range 5 {
+				h.log.Refused(tokens.Token{}, authlog.Visit{Address: fmt.Sprintf("10.1.0.%d", i)}, "x")
+			}
+			time.Sleep(6 * time.Minute)
+		}
+		h.store.is.Store(false)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		all, _, _ := h.read()
+		n := 0
+		for _, k := range all {
+			n += k.count()
+		}
+		if n != 5*ticks || len(all) > 560 {
+			t.Errorf("%d of %d refusals are counted, in %d records", n, 5*ticks, len(all))
+		}
+		h.close()
+	})
+}
+
 // TestTokens: what is made and revoked by the server, and beside it, is on record once, over restarts.
 func TestTokens(t *testing.T) {
 	store, dir := &full{Store: memstore.New()}, t.TempDir()
