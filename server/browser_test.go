@@ -76,9 +76,14 @@ func (h *testServer) openPage(b *browser, r tokens.Role, path string) *tab {
 	return &tab{h.t, ctx, page}
 }
 
+// wait ends when expression is true, and fails the test with what is on the screen after a minute.
 func (b *tab) wait(expression string) {
 	b.t.Helper()
-	must.Do(b.t, b.page.Wait(b.ctx, expression))
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	if err := b.page.Wait(ctx, expression); err != nil {
+		b.t.Fatalf("%s: %v, on the screen is\n%s", expression, err, b.seen())
+	}
 }
 
 func (b *tab) do(statements string) {
@@ -175,7 +180,7 @@ func TestPageKeepsTheTextOnRecord(t *testing.T) {
 		t.Errorf("an edit begins with\n%s", filled)
 	}
 	b.write(raw, strings.Replace(filled, `"old"`, `"new"`, 1))
-	b.send("Edit", "")
+	b.send("Approve as edited", "")
 	now, err := h.ledger.Gate(t.Context(), g.ID)
 	must.Do(t, err)
 	if now.Decision == nil {
@@ -229,7 +234,7 @@ func TestPageEditsBySchema(t *testing.T) {
 				t.Errorf("an edit begins with\n%s", filled)
 			}
 			b.write(raw, strings.Replace(filled, x.change, x.to, 1))
-			b.send("Edit", "")
+			b.send("Approve as edited", "")
 			now, err := h.ledger.Gate(t.Context(), g.ID)
 			must.Do(t, err)
 			if now.Decision == nil {
@@ -278,6 +283,7 @@ func TestASetHidesNothing(t *testing.T) {
 	}
 	b.press("[aria-label='decide together'] footer", "Show all first")
 	b.wait(`document.body.innerText.includes("far away")`)
+	b.press("[aria-label='decide together'] footer", "Show all first") // its end was not on the screen yet
 	b.press("[aria-label='decide together'] footer", "Approve 2")
 	b.wait(reason + " !== null")
 }

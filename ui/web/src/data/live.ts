@@ -19,9 +19,12 @@ export class Feed {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private last = 0;
 
-  /** stale is called when what is shown may be old, who when somebody else, or nobody, may be logged in. */
+  /**
+   * stale is called when what is shown may be old, and once more after it returned true. who is called
+   * when somebody else, or nobody, may be logged in.
+   */
   constructor(
-    private readonly stale: () => void,
+    private readonly stale: () => boolean,
     private readonly who: () => void,
   ) {
     this.channel.onmessage = ({ data }: MessageEvent<Message>) => this.heard(data);
@@ -60,7 +63,7 @@ export class Feed {
     this.timer = setTimeout(() => {
       this.timer = undefined;
       this.last = Date.now();
-      this.stale();
+      if (this.stale()) this.mark();
     }, wait);
   }
 

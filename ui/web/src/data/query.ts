@@ -1,4 +1,4 @@
-import { QueryClient } from "@tanstack/react-query";
+import { QueryClient, type Query } from "@tanstack/react-query";
 import { onEnded, Problem } from "../api/client";
 import { Feed } from "./live";
 
@@ -37,8 +37,26 @@ session.onmessage = () => {
 /** leave tells the other tabs that the person of this one logs out. */
 export const leave = () => session.postMessage("out");
 
+const isLive = (q: Query) => q.queryKey[0] === "live";
+const isBusy = (q: Query) => isLive(q) && q.state.fetchStatus === "fetching";
+
+/**
+ * stale has what is shown read again, and says whether something was being read already. That is not
+ * begun again: a slow answer would never come while events do, and a next page would be lost.
+ */
+function stale(): boolean {
+  const busy = queries.getQueryCache().findAll({ predicate: isBusy }).length > 0;
+  void queries.invalidateQueries({ predicate: (q) => isLive(q) && !isBusy(q) });
+  return busy;
+}
+
+/** more reads the next page of a list, and after it what was being read again meanwhile. */
+export const more = (list: { isFetching: boolean; fetchNextPage: () => Promise<unknown>; refetch: () => unknown }) => {
+  const again = list.isFetching;
+  void list.fetchNextPage().then(() => again && list.refetch());
+};
+
 let feed: Feed | undefined;
 
 /** live returns the feed of this tab, and begins it the first time. */
-export const live = () =>
-  (feed ??= new Feed(() => void queries.invalidateQueries({ predicate: (q) => q.queryKey[0] === "live" }), who));
+export const live = () => (feed ??= new Feed(stale, who));

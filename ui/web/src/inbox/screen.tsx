@@ -4,6 +4,7 @@ import { Link, useLocation, useSearch } from "wouter";
 import type { Gate } from "../api/client";
 import { countOf, inSession, useGate, useGates, useSessions, type Place, type Settled } from "../data/gates";
 import { useDecides } from "../data/me";
+import { more } from "../data/query";
 import { outcomeOf } from "../gate/decide";
 import { GateDetail } from "../gate/detail";
 import { mayDecide } from "../gate/right";
@@ -193,7 +194,7 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
           />
           {list.hasNextPage && (
             <div className={css.more}>
-              <Button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>
+              <Button onClick={() => more(list)} disabled={list.isFetchingNextPage}>
                 {list.isFetchingNextPage ? "Loading" : "Show more"}
               </Button>
             </div>

@@ -152,7 +152,11 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
                 tone={hidden ? "plain" : "go"}
                 icon={<Check size={16} strokeWidth={1.5} aria-hidden />}
                 disabled={given("approve").length === 0}
-                onClick={() => (hidden ? (showAll(), cells.show()) : setVerb("approve"))}
+                onClick={() => {
+                  if (!hidden) return setVerb("approve");
+                  if (folded > 0) showAll();
+                  else cells.show();
+                }}
               >
                 {hidden ? "Show all first" : `Approve ${given("approve").length}`}
               </Button>

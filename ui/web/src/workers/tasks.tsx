@@ -1,7 +1,7 @@
 import type { UseInfiniteQueryResult, InfiniteData } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
 import { api, get, type Schemas } from "../api/client";
-import { queries } from "../data/query";
+import { more, queries } from "../data/query";
 import type { Task } from "../data/workers";
 import { Button } from "../parts/button";
 import { Chip } from "../parts/chip";
@@ -104,7 +104,7 @@ export function Tasks({ list, delayed, may, failed, task, state }: Props) {
       )}
       {list.hasNextPage && (
         <p className={css.more}>
-          <Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+          <Button disabled={list.isFetchingNextPage} onClick={() => more(list)}>
             Show more
           </Button>
         </p>
