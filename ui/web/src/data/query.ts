@@ -37,17 +37,33 @@ session.onmessage = () => {
 /** leave tells the other tabs that the person of this one logs out. */
 export const leave = () => session.postMessage("out");
 
+/** patience is how long an answer may take until it is asked for again, in milliseconds. */
+const patience = 10_000;
+
 const isLive = (q: Query) => q.queryKey[0] === "live";
-const isBusy = (q: Query) => isLive(q) && q.state.fetchStatus === "fetching";
+
+/** seen has, of each read that was under way at a mark, when that was and which read of its query it is. */
+const seen = new WeakMap<Query, { read: number; at: number }>();
+
+/** isUnderWay says whether a query is being read, and was not for too long: that answer may never come. */
+function isUnderWay(q: Query): boolean {
+  if (q.state.fetchStatus !== "fetching") return false;
+  const read = q.state.dataUpdateCount + q.state.errorUpdateCount;
+  const before = seen.get(q);
+  if (before?.read === read) return Date.now() - before.at < patience || !seen.delete(q);
+  seen.set(q, { read, at: Date.now() });
+  return true;
+}
 
 /**
- * stale has what is shown read again, and says whether something was being read already. That is not
+ * stale has what is shown read again, and says whether some of it was being read already. That is not
  * begun again: a slow answer would never come while events do, and a next page would be lost.
  */
 function stale(): boolean {
-  const busy = queries.getQueryCache().findAll({ predicate: isBusy }).length > 0;
-  void queries.invalidateQueries({ predicate: (q) => isLive(q) && !isBusy(q) });
-  return busy;
+  const [waits, again] = [new Set<Query>(), new Set<Query>()];
+  for (const q of queries.getQueryCache().findAll({ predicate: isLive })) (isUnderWay(q) ? waits : again).add(q);
+  void queries.invalidateQueries({ predicate: (q) => again.has(q) });
+  return waits.size > 0;
 }
 
 /** more reads the next page of a list, and after it what was being read again meanwhile. */
