@@ -160,6 +160,9 @@ func (d *Dispatcher) checkHolder(ctx context.Context, t *board.Task, g *posthous
 		}
 		return d.core.Config.RenewEvery(), nil
 	}
+	// The caller is another worker, which may leave in between.
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), d.lease)
+	defer end()
 	if err := d.attempts.fail(ctx, g, "worker "+slot.Worker+" was silent for "+d.lease.String()); err != nil {
 		return 0, err
 	}
