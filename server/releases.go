@@ -137,7 +137,7 @@ func (rs *releases) copyThread(r *api.Request, b *copyBody) (*Thread, error) {
 		}
 		return nil, posthouse.Invalid("thread", "is required: the new thread's name")
 	}
-	t, err := transfer.CopyThread(r.Context(), rs.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version})
+	t, err := transfer.CopyThread(r.Context(), rs.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version, By: r.Actor.Name})
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,10 @@ import (
 // CopyOptions refine [CopyThread]. Nil is the zero value.
 type CopyOptions struct {
 	Version uint32 // the released version to copy; 0: the current generation
+
+	// By is who makes the copy. It is on record as the sender of the signal [SignalCopied],
+	// with which the new thread then begins. "" is for a copy without such a record.
+	By string
 }
 
 // CopyThread makes a new thread with the whole visible history of another. Each kept
@@ -53,7 +57,10 @@ func CopyThread(ctx context.Context, led *ledger.Ledger, from, to string, o *Cop
 	if claim.Found() != nil {
 		err = &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists", Hint: "choose another name, or release it first"}
 	} else {
-		err = c.all()
+		err = c.note(o)
+		if err == nil {
+			err = c.all()
+		}
 		if err != nil && c.begun {
 			defer func() { // after the claim is released
 				if _, e := removal.Thread(context.WithoutCancel(ctx), l, to, removal.Options{By: "posthouse", Reason: "its copying failed"}); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
@@ -109,6 +116,9 @@ func newThreadCopier(ctx context.Context, l *commit.Committer, from, to string, 
 		return nil, &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists: it is the one to be copied", Hint: "name another thread"}
 	}
 	if err := posthouse.CheckThread("thread", to); err != nil {
+		return nil, err
+	}
+	if err := posthouse.CheckPerson("by", o.By); err != nil {
 		return nil, err
 	}
 	info, err := l.Logs.Summary(ctx, from)
@@ -214,12 +224,17 @@ func (c *threadCopier) all() error {
 	return c.r.Account(lost)
 }
 
+// mayBe reports whether an append with this error may be on record.
+func mayBe(err error) bool {
+	return err == nil || errors.Is(err, posthouse.ErrUnknown) || errors.Is(err, posthouse.ErrUnavailable)
+}
+
 func (c *threadCopier) flush() error {
 	if len(c.pending) == 0 {
 		return nil
 	}
 	err := commit.RunAll(c.ctx, c.l, c.pending)
-	c.begun = c.begun || err == nil || errors.Is(err, posthouse.ErrUnknown) || errors.Is(err, posthouse.ErrUnavailable)
+	c.begun = c.begun || mayBe(err)
 	c.pending, c.size = nil, 0
 	return err
 }
