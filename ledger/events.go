@@ -49,7 +49,7 @@ func eventsOf(ctx context.Context, c *core.Core, e *posthouse.Entry, recs []post
 				ev.Signal = r.Signal.Signal(e, body)
 			}
 		case r.Gate != nil && e.Bodies[i] == nil:
-			ev.Gate = &posthouse.Gate{ID: r.Gate.ID, Name: r.Gate.Name, Thread: e.Thread, Branch: r.Gate.Branch, Seq: e.Seq, Hash: e.Hash}
+			ev.Gate = &posthouse.Gate{ID: r.Gate.ID, Name: r.Gate.Name, Kind: r.Gate.Kind, Thread: e.Thread, Branch: r.Gate.Branch, Seq: e.Seq, Hash: e.Hash}
 		case r.Gate != nil:
 			body, err = c.Vault.OpenBody(ctx, e, recs, i)
 			if err == nil {

@@ -2,10 +2,13 @@ package server
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,8 +94,81 @@ func TestAuditTrail(t *testing.T) {
 		h.send(ask{method: "GET", path: path, as: tokens.Approver}).refused(posthouse.CodeForbidden)
 		h.get(path + "?thread=a&prefix=b").refused(posthouse.CodeInvalid)
 	}
+	h.post("/api/threads/a/copy", `{"thread":"z"}`).want(http.StatusOK)
+	copied := read(url.Values{"thread": {"z"}, "limit": {"1"}}) // pages begin in the middle of the copied entries
+	if len(copied) < 3 || copied[0].Did != "copied" || copied[0].What != "thread a" || copied[0].By != "operator-token" || copied[0].CopyOf != "" {
+		t.Errorf("a copy begins with %+v", copied[0])
+	}
+	for _, x := range copied[1:] {
+		if x.CopyOf != "a" {
+			t.Errorf("%s %s of a copy is told as if it were done there", x.Did, x.What)
+		}
+	}
+	table := string(h.get("/api/audit/export?format=csv&thread=a").want(http.StatusOK).body)
+	rows, err := csv.NewReader(strings.NewReader(table + "\n")).ReadAll()
+	if err == nil || !errors.Is(err, csv.ErrFieldCount) { // the last line is shorter
+		t.Errorf("the table reads as %q, %v", rows, err)
+	}
+	if !strings.Contains(table, ",operator-token,,approved,") || !strings.HasSuffix(table, "\nend,2\n") {
+		t.Errorf("the table is %s", table)
+	}
 	h.get("/api/audit?thread=nothing").refused(posthouse.CodeNotFound)
 	for _, cursor := range []string{"x", "MQ", "MS4xLmI", "LTEuMS5h", "MS4tMS5h"} { // the third is of b
 		h.get("/api/audit?thread=a&cursor=" + cursor).refused(posthouse.CodeInvalid)
 	}
+}
+
+// TestActsSayTheirSignature has a signature of the act's entry, a later one, or no signature yet, in one page
+// and in pages of one act.
+func TestActsSayTheirSignature(t *testing.T) {
+	h, _ := signed(t, nil)
+	effect := func(name string, status posthouse.Status) {
+		must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
+			{Task: "t", Name: name, Effect: posthouse.EffectExternal, Value: posthouse.Value{Data: []byte("1")}},
+		}, Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: status}}))(t)
+	}
+	for _, name := range []string{"one", "two", "three"} {
+		effect(name, posthouse.StatusRunning)
+	}
+	log := func() (all []uint64) { // the signed entries
+		for e, err := range h.ledger.Log(t.Context(), "t", posthouse.Range{Headers: true}) {
+			must.Do(t, err)
+			if len(e.Sig) > 0 {
+				all = append(all, e.Seq)
+			}
+		}
+		return all
+	}
+	check := func() {
+		t.Helper()
+		entries := log()
+		for _, limit := range []string{"1", "1000"} {
+			for cursor, done := "", false; !done; done = cursor == "" {
+				var page struct {
+					Items []*audit.Act
+					Next  string
+				}
+				must.Do(t, json.Unmarshal(h.get("/api/audit?thread=t&kind=effect&limit="+limit+"&cursor="+cursor).want(http.StatusOK).body, &page))
+				cursor = page.Next
+				for _, x := range page.Items {
+					want, state := uint64(0), "none"
+					if i := slices.IndexFunc(entries, func(seq uint64) bool { return seq >= x.Seq }); i >= 0 {
+						want, state = entries[i], "covered"
+						if want == x.Seq {
+							state = "signed"
+						}
+					}
+					if x.Coverage != state || x.CoveredBy != want {
+						t.Errorf("entry %d is %s by %d, want %s by %d", x.Seq, x.Coverage, x.CoveredBy, state, want)
+					}
+				}
+			}
+		}
+	}
+	check()
+	effect("four", posthouse.StatusDone) // the end of a run is signed
+	if entries := log(); len(entries) == 0 || entries[len(entries)-1] != 4 {
+		t.Fatalf("entries %v are signed", entries)
+	}
+	check()
 }

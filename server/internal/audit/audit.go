@@ -1,10 +1,8 @@
 package audit
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
-	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -43,7 +41,7 @@ func (a *Audit) Routes() []*api.Route {
 	filters := []api.Param{
 		{Name: "thread", Kind: api.NameParam, Help: "of this thread"}, {Name: "prefix", Kind: api.TextParam, Help: "of threads with a name that starts so"},
 		{Name: "by", Kind: api.TextParam, Help: "by this person or token"},
-		{Name: "kind", Kind: api.EnumParam, Values: kindNames(), Help: "of this kind: effect is a step that wrote, acted on the world, or ran under an approval; change a checkpoint that a person made; refusal a credential that was not accepted, token one that was made or revoked"},
+		{Name: "kind", Kind: api.EnumParam, Values: kindNames(), Help: "of this kind: effect is a step that wrote, acted on the world, or ran under an approval; task what a worker made of one; change a checkpoint that a person made; refusal a credential that was not accepted, token one that was made or revoked"},
 		{Name: "since", Kind: api.TimeParam, Help: "at this time or later"}, {Name: "until", Kind: api.TimeParam, Help: "before this time"},
 	}
 	return []*api.Route{
@@ -51,20 +49,24 @@ func (a *Audit) Routes() []*api.Route {
 			Method: http.MethodGet, Path: "/api/audit", Role: tokens.Operator, Summary: "Read the audit trail", Handle: a.list,
 			Notes: "What was asked, decided, delegated, signalled, changed by hand, done to the world, released and removed, and by whom. By the names of threads, each in the order of its log. " +
 				"The thread $access comes first: who logged in and out, credentials that were refused, and tokens made and revoked, with how and from where in the value of the signal. " +
+				"Each act is told in words, the same in the pages and in posthouse audit. Waits that the runtime ends by itself, such as the time before another attempt, are not among them. " +
 				"Each entry was checked against its hash and the one before it. A page takes a bounded time, so it may be short, or empty, and have a next: only one without next is the last.",
 			Query: append(slices.Clone(filters), api.Param{Name: "limit", Kind: api.IntParam, Max: maxLimit, Def: "100", Help: "how many"},
 				api.Param{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"}, api.FieldsParam()),
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of acts", Body: api.List[*Act]{}, Example: example}},
 		},
 		{
-			Method: http.MethodGet, Path: "/api/audit/export", Role: tokens.Operator, Style: api.Stream, Summary: "Export the audit trail", Handle: a.export, Query: filters,
-			Notes:   "All acts at once, one JSON object a line, as the list has them. The last line is {\"end\":true,\"acts\":N}: a file without it broke off.",
+			Method: http.MethodGet, Path: "/api/audit/export", Role: tokens.Operator, Style: api.Stream, Summary: "Export the audit trail", Handle: a.export,
+			Query: append(slices.Clone(filters), api.Param{Name: "format", Kind: api.EnumParam, Values: []string{formatLines, formatCSV}, Def: formatLines, Help: "csv: a table for people, without the records"}),
+			Notes: "All acts at once, one JSON object a line, as the list has them. The last line is {\"end\":true,\"acts\":N}: a file without it broke off. " +
+				"As CSV the first line names the columns, and the last one begins with end and the number of acts. A text that a spreadsheet would take for a formula begins with an apostrophe there.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the lines", Media: "application/x-ndjson"}},
 		},
 	}
 }
 
 var example = json.RawMessage(`{"items":[{"thread":"order-1234","seq":4,"at":"2026-11-26T12:03:10Z","kind":"decision","by":"alice","hash":"5f0c9d6bb1f0e8f7a1f5b1f4c9d86e0d6b1b6f0c3a8e2d4f7b9a1c3e5d7f9b2a","signed":true,` +
+	`"did":"approved","what":"Refund order 1234?","gate":"gate-019a2f6e-7c1c-7000-9a01-6f2d8e4b1c33","question":"Refund order 1234?","coverage":"signed","coveredBy":4,` +
 	`"record":{"cursor":"","kind":"decision","thread":"order-1234","seq":4,"at":"2026-11-26T12:03:10Z","decision":{"gate":"gate-019a2f6e-7c1c-7000-9a01-6f2d8e4b1c33","verdict":"approve","by":"alice","at":"2026-11-26T12:03:10Z"}}}]}`)
 
 // An Act is one record that people answer for.
@@ -72,12 +74,22 @@ type Act struct {
 	Thread string           `json:"thread" doc:"whose log has it"`
 	Seq    uint64           `json:"seq" doc:"the number of its entry in that log"`
 	At     time.Time        `json:"at" doc:"when it went on record"`
-	Kind   string           `json:"kind" doc:"question, decision, vote, delegation, signal, change, effect, release, removal, login, logout, refusal or token"`
+	Kind   string           `json:"kind" doc:"question, decision, vote, delegation, signal, change, effect, task, release, removal, login, logout, refusal or token"`
 	By     string           `json:"by,omitempty" doc:"who did it, or asked for it"`
 	Actor  string           `json:"actor,omitempty" doc:"who sent it in their name"`
 	Hash   posthouse.Hash   `json:"hash" doc:"of the entry, which all later entries of the thread build on"`
 	Signed bool             `json:"signed" doc:"the entry has a signature of its own; others are covered by the next one"`
 	Record *posthouse.Event `json:"record" doc:"the record itself"`
+
+	Did      string       `json:"did" doc:"what was done, in words that follow the name: approved, acted, started"`
+	What     string       `json:"what,omitempty" doc:"what it was done to, in words: the question, the effect, the program with its input; at most 300 bytes"`
+	Gate     posthouse.ID `json:"gate,omitempty" doc:"the question that it is about"`
+	Question string       `json:"question,omitempty" doc:"what that asks, in one line"`
+	Reason   string       `json:"reason,omitempty" doc:"why, as who did it says"`
+	CopyOf   string       `json:"copyOf,omitempty" doc:"the thread is a copy of this one, and the act was done there: here it is on record again"`
+
+	Coverage  string `json:"coverage" doc:"signed: its entry has a signature; covered: that of a later entry covers it; none: no signature came after it yet; unknown: none among the next 20,000 entries"`
+	CoveredBy uint64 `json:"coveredBy,omitempty" doc:"the entry that has this signature: its own, or the first one after it"`
 
 	index int // of the record in its entry
 }
@@ -91,69 +103,14 @@ var kinds = [...]struct {
 	{posthouse.RecordSignal, "signal"}, {posthouse.RecordCheckpoint, "change"}, {posthouse.RecordStep, "effect"}, {posthouse.RecordRelease, "release"}, {posthouse.RecordRemoval, "removal"},
 }
 
+// taskKind is the kind of an act of a worker: a task that is done, failed or paused.
+const taskKind = "task"
+
 // accesses are the kinds of acts in the thread of logins and tokens, by the names of its signals.
 var accesses = [...]struct {
 	signal authlog.Kind
 	name   string
 }{{authlog.Login, "login"}, {authlog.Logout, "logout"}, {authlog.Refused, "refusal"}, {authlog.TokenMade, "token"}, {authlog.TokenRevoked, "token"}}
-
-func kindNames() (names []string) {
-	for _, k := range kinds {
-		names = append(names, k.name)
-	}
-	for _, k := range accesses {
-		if !slices.Contains(names, k.name) {
-			names = append(names, k.name)
-		}
-	}
-	return names
-}
-
-// actOf returns the act that a record is, or nil for what the runtime notes for itself.
-func actOf(e *posthouse.Event) *Act {
-	act := &Act{Thread: e.Thread, Seq: e.Seq, At: e.At, Record: e}
-	for _, k := range kinds {
-		if k.record == e.Kind {
-			act.Kind = k.name
-		}
-	}
-	switch {
-	case e.Gate != nil:
-		act.By = e.Gate.RequestedBy
-		if !e.Gate.AsksPeople() {
-			return nil
-		}
-	case e.Decision != nil:
-		act.By, act.Actor = e.Decision.By, e.Decision.Actor
-	case e.Vote != nil:
-		act.By, act.Actor = e.Vote.By, e.Vote.Actor
-	case e.Assignment != nil:
-		act.By, act.Actor = e.Assignment.By, e.Assignment.Actor
-	case e.Signal != nil:
-		act.By = e.Signal.By
-		for _, k := range accesses {
-			if e.Thread == authlog.Thread && string(k.signal) == e.Signal.Name {
-				act.Kind = k.name
-			}
-		}
-	case e.Checkpoint != nil:
-		act.By = e.Checkpoint.By
-		if act.By == "" {
-			return nil
-		}
-	case e.Step != nil:
-		if e.Step.Effect < posthouse.EffectWrite && e.Step.Grant == "" || e.Step.Effect == posthouse.EffectHuman {
-			return nil
-		}
-	case e.Release != nil:
-		act.By = e.Release.By
-	case e.Removal != nil:
-		act.By = e.Removal.By
-	default:
-		return nil
-	}
-	return act
-}
 
 // A place is where a page ended: after a record of an entry.
 type place struct {
@@ -188,111 +145,13 @@ func parsePlace(cursor string) (p place, err error) {
 	return p, nil
 }
 
-// A walk reads acts.
-type walk struct {
-	ledger       *ledger.Ledger
-	thread       string // "": all
-	prefix       string
-	by, kind     string
-	since, until posthouse.Millis
-	after        place // zero: from the beginning
-}
-
-func (a *Audit) walk(r *api.Request) (*walk, error) {
-	w := &walk{ledger: a.ledger, thread: r.Query["thread"], prefix: r.Query["prefix"], by: r.Query["by"], kind: r.Query["kind"], since: r.Millis("since"), until: r.Millis("until")}
-	if w.thread != "" && w.prefix != "" {
-		return nil, posthouse.Invalid("prefix", "goes without a thread")
-	}
-	if c := r.Query["cursor"]; c != "" {
-		at, err := parsePlace(c)
-		if err != nil {
-			return nil, err
-		}
-		if w.thread != "" && at.thread != w.thread {
-			return nil, posthouse.Invalid("cursor", "is of another thread")
-		}
-		w.after = at
-	}
-	return w, nil
-}
-
-// threads yields the names of the threads to read, from the one where the walk goes on.
-func (w *walk) threads(ctx context.Context) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		if w.thread != "" {
-			yield(w.thread, nil)
-			return
-		}
-		if w.after.thread != "" && !yield(w.after.thread, nil) {
-			return
-		}
-		for t, err := range w.ledger.Threads(ctx, posthouse.ThreadQuery{Prefix: w.prefix, After: w.after.thread}) {
-			if err != nil {
-				yield("", err)
-				return
-			}
-			if !yield(t.Thread, nil) {
-				return
-			}
-		}
-	}
-}
-
-// acts yields the acts, and nil with where it stands after each entry that has no act for the caller.
-func (w *walk) acts(ctx context.Context) iter.Seq2[*Act, error] {
-	return func(yield func(*Act, error) bool) {
-		for thread, err := range w.threads(ctx) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			rng := posthouse.Range{}
-			if thread == w.after.thread {
-				rng.From = w.after.seq
-			}
-			for e, err := range w.ledger.Log(ctx, thread, rng) {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if !w.entry(e, yield) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// entry yields the acts of an entry, and at last where it ends.
-func (w *walk) entry(e *ledger.LogEntry, yield func(*Act, error) bool) bool {
-	for i, ev := range e.Events {
-		if ev.Thread == w.after.thread && ev.Seq == w.after.seq && i < w.after.index {
-			continue
-		}
-		act := actOf(ev)
-		if act == nil || !w.wants(act) {
-			continue
-		}
-		act.Hash, act.Signed, act.index = e.Hash, len(e.Sig) > 0, i
-		if !yield(act, nil) {
-			return false
-		}
-	}
-	return yield(&Act{Thread: e.Thread, Seq: e.Seq, index: len(e.Events)}, nil)
-}
-
-func (w *walk) wants(act *Act) bool {
-	at := posthouse.Millis(act.At.UnixMilli())
-	return (w.kind == "" || act.Kind == w.kind) && (w.by == "" || act.By == w.by || act.Actor == w.by) && at >= w.since && (w.until == 0 || at < w.until)
-}
-
 func (a *Audit) list(w http.ResponseWriter, r *api.Request) error {
-	of, err := a.walk(r)
+	of, err := a.walk(r.Context(), r)
 	if err != nil {
 		return err
 	}
 	limit, page, scanned, size, at := r.Number("limit", defaultLimit), api.List[*Act]{}, 0, 0, of.after
-	for act, err := range of.acts(r.Context()) {
+	for act, err := range of.acts() {
 		if err != nil {
 			return err
 		}
@@ -311,6 +170,9 @@ func (a *Audit) list(w http.ResponseWriter, r *api.Request) error {
 		at = place{act.Thread, act.Seq, act.index + 1}
 		size += sizeOf(act.Record)
 		page.Items = append(page.Items, act)
+	}
+	if err := of.cover(); err != nil {
+		return err
 	}
 	if err := a.known(r, len(page.Items) > 0 || scanned > 0 || of.after.thread != ""); err != nil {
 		return err
@@ -338,47 +200,4 @@ func sizeOf(e *posthouse.Event) int {
 		n += len(e.Signal.Value)
 	}
 	return n
-}
-
-// export writes all acts, one a line.
-func (a *Audit) export(w http.ResponseWriter, r *api.Request) error {
-	of, err := a.walk(r)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := a.life.Bound(r.Context())
-	defer cancel()
-	enc, n, begun := json.NewEncoder(w), 0, false
-	enc.SetEscapeHTML(false)
-	begin := func() {
-		if !begun {
-			begun = true
-			w.Header().Set("Content-Type", "application/x-ndjson")
-			w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
-			w.WriteHeader(http.StatusOK)
-		}
-		_ = http.NewResponseController(w).SetWriteDeadline(a.now().Add(api.WriteTimeout)) // not supported by test recorders, which never block
-	}
-	for act, err := range of.acts(ctx) {
-		switch {
-		case err != nil && begun:
-			api.NoteError(w, err)
-			panic(http.ErrAbortHandler) // half a trail must not look like a whole one
-		case err != nil:
-			return err
-		case act.Record == nil:
-			continue
-		}
-		begin()
-		n++
-		if err := enc.Encode(act); err != nil {
-			api.NoteError(w, err)
-			return nil // the client has left
-		}
-	}
-	begin()
-	return enc.Encode(struct {
-		End  bool `json:"end"`
-		Acts int  `json:"acts"`
-	}{true, n})
 }
