@@ -1,14 +1,13 @@
-import { Check, Download, Minus } from "lucide-react";
+import { Download } from "lucide-react";
 import { useState } from "react";
-import { Link, useLocation, useSearch } from "wouter";
-import { useAudit, type Act, type AuditQuery } from "../data/proof";
+import { useLocation, useSearch } from "wouter";
+import { useAudit, type AuditQuery } from "../data/proof";
 import { Button } from "../parts/button";
 import { Empty, Failure, Skeleton } from "../parts/notice";
-import { named } from "../parts/id";
 import { Said } from "../parts/said";
 import { Table } from "../parts/table";
-import { accessOf } from "./came";
 import { At } from "../parts/time";
+import { Place, Signed, What, Who } from "./act";
 import css from "./proof.module.css";
 
 const kinds = [
@@ -19,6 +18,7 @@ const kinds = [
   "signal",
   "change",
   "effect",
+  "task",
   "release",
   "removal",
   "login",
@@ -26,7 +26,6 @@ const kinds = [
   "refusal",
   "token",
 ] as const;
-type Kind = (typeof kinds)[number];
 
 const periods = [
   { name: "24 hours", days: 1 },
@@ -60,7 +59,8 @@ export function Audit({ may }: { may: boolean }) {
     const kept = Object.entries(all).filter((e): e is [string, string] => !!e[1]);
     return `/proof?${new URLSearchParams(kept)}`;
   };
-  const exported = `/api/audit/export?${new URLSearchParams(Object.entries(asked) as [string, string][])}`;
+  const exported = (format: string) =>
+    `/api/audit/export?${new URLSearchParams([...(Object.entries(asked) as [string, string][]), ["format", format]])}`;
   const acts = trail.data?.acts ?? [];
   return (
     <>
@@ -106,8 +106,16 @@ export function Audit({ may }: { may: boolean }) {
           ))}
         </select>
         <span className={css.space} />
-        <a className={css.download} href={exported} download="audit.jsonl">
-          <Download size={14} strokeWidth={1.5} aria-hidden /> Export
+        <a className={css.download} href={exported("csv")} download="audit.csv" title="a table for a spreadsheet">
+          <Download size={14} strokeWidth={1.5} aria-hidden /> Export CSV
+        </a>
+        <a
+          className={css.download}
+          href={exported("jsonl")}
+          download="audit.jsonl"
+          title="a line of JSON an act, each with its record"
+        >
+          <Download size={14} strokeWidth={1.5} aria-hidden /> Export JSON
         </a>
       </form>
       {trail.error && <Failure error={trail.error} />}
@@ -134,16 +142,10 @@ export function Audit({ may }: { may: boolean }) {
             cells: [
               <Who key="who" act={a} href={(name) => address({ by: name })} pick={setTyped} />,
               <At key="at" at={a.at} />,
-              <Said key="did">{did(a)}</Said>,
-              <span key="what" title={what(a)}>
-                <Said>{what(a)}</Said>
-              </span>,
+              <Said key="did">{a.did}</Said>,
+              <What key="what" act={a} />,
               <Place key="thread" act={a} />,
-              a.signed ? (
-                <Check key="signed" size={14} aria-label="the entry has a signature" />
-              ) : (
-                <Minus key="signed" size={14} aria-label="covered by a later signature" className={css.faint} />
-              ),
+              <Signed key="signed" act={a} />,
             ],
           }))}
         />
@@ -159,78 +161,4 @@ export function Audit({ may }: { may: boolean }) {
       )}
     </>
   );
-}
-
-/** Place is where an act is on record. The thread of logins and tokens has no page of its own. */
-function Place({ act }: { act: Act }) {
-  const shown = <Said>{`${named(act.thread)} #${act.seq}`}</Said>;
-  if (accessOf(act)) return shown;
-  return <Link href={`/threads/${encodeURIComponent(act.thread)}`}>{shown}</Link>;
-}
-
-function Who({ act, href, pick }: { act: Act; href: (name: string) => string; pick: (name: string) => void }) {
-  const access = accessOf(act);
-  if (!act.by && access) return <span className={css.faint}>{access.unknown}</span>;
-  if (!act.by) return <span className={css.faint}>the program</span>;
-  const { by } = act;
-  return (
-    <>
-      <Link href={href(by)} onClick={() => pick(by)}>
-        <Said>{by}</Said>
-      </Link>
-      {act.actor && act.actor !== by && (
-        <span className={css.faint}>
-          {" "}
-          by <Said>{act.actor}</Said>
-        </span>
-      )}
-    </>
-  );
-}
-
-const verbs: Partial<Record<Kind, string>> = {
-  question: "asked",
-  delegation: "delegated",
-  signal: "signalled",
-  change: "changed",
-  effect: "acted",
-  release: "released",
-  removal: "removed",
-  login: "logged in",
-  logout: "logged out",
-  refusal: "was refused",
-};
-
-const verdicts: Record<string, string> = {
-  approve: "approved",
-  reject: "rejected",
-  edit: "edited",
-  respond: "answered",
-  expire: "let expire",
-  cancel: "withdrew",
-};
-
-/** did is the verb of an act. */
-function did(a: Act): string {
-  if (a.kind === "token") return a.record.signal?.name === "$token-made" ? "made a token" : "revoked a token";
-  const verdict = a.record.decision?.verdict ?? a.record.vote?.verdict;
-  if (verdict) return `${a.kind === "vote" ? "voted: " : ""}${verdicts[verdict] ?? verdict}`;
-  return verbs[a.kind as Kind] ?? a.kind;
-}
-
-/** what says in one line what an act was about, by its own words. */
-function what(a: Act): string {
-  const r = a.record;
-  const d = r.decision ?? r.vote;
-  const access = accessOf(a);
-  if (access) return access.line;
-  if (r.gate) return r.gate.text?.split("\n")[0] ?? r.gate.name;
-  if (d) return [d.gate, d.reason && `“${d.reason}”`].filter(Boolean).join(" ");
-  if (r.assignment) return [`to ${r.assignment.to.join(", ")}`, r.assignment.reason].filter(Boolean).join(": ");
-  if (r.signal) return r.signal.name;
-  if (r.checkpoint) return [r.checkpoint.kind, r.checkpoint.node, r.checkpoint.branch].filter(Boolean).join(" · ");
-  if (r.step) return [r.step.name, r.step.effect, r.step.grant].filter(Boolean).join(" · ");
-  if (r.release) return "a version of the thread";
-  if (r.removal) return "what the policy or a person let go";
-  return "";
 }
