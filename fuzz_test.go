@@ -70,6 +70,7 @@ func seedHeaders() [][]byte {
 		{Kind: RecordDecision, Decision: &DecideInfo{Gate: "mine", GateSeq: 2, Verdict: Edit, By: "alice"}},
 		{Kind: RecordVote, Vote: &VoteInfo{Gate: GatePrefix + id, GateSeq: 2, Prior: 3, Verdict: Approve, By: "alice"}},
 		{Kind: RecordAssignment, Assignment: &AssignInfo{Gate: "mine", GateSeq: 2, By: "alice", Escalation: true}},
+		{Kind: RecordAssignment, Assignment: &AssignInfo{Gate: "mine", GateSeq: 2, Prior: 4, By: "alice", TakesBack: 3}, Size: 9},
 		{Kind: RecordNotice, Notice: &NoticeInfo{Gate: "mine", GateSeq: 2, Prior: 4, Kind: NoticeReminder, By: RuntimeActor, Until: at}, Size: 9},
 		{Kind: RecordNotice, Notice: &NoticeInfo{Gate: GatePrefix + id, GateSeq: 2, Kind: "of a later version", By: "alice"}},
 		{Kind: RecordGate, Gate: &GateInfo{ID: "mine", Name: "ok", Branch: "b", RemindAt: at, ExpiresAt: at}},

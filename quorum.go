@@ -22,8 +22,8 @@ type Escalation struct {
 	Replace bool      `json:"replace,omitempty"` // those before lose their right
 }
 
-// An Assignment records that the right to decide a gate moved: a person handed it on,
-// the gate escalated, or a substitute decided.
+// An Assignment records that the right to decide a gate moved: a person handed it on or took
+// it back, the gate escalated, or a substitute decided.
 type Assignment struct {
 	Gate       ID        `json:"gate"`
 	By         string    `json:"by"`              // who handed it on; "posthouse" for an escalation
@@ -35,7 +35,13 @@ type Assignment struct {
 	At         time.Time `json:"at"`
 	Seq        uint64    `json:"seq,omitempty"` // of its entry
 
-	Substitution ID `json:"substitution,omitempty"` // by which To decided in the place of By
+	Substitution ID     `json:"substitution,omitempty"` // by which To decided in the place of By
+	TakesBack    uint64 `json:"takesBack,omitempty"`    // the entry of the delegation that By takes back; To is By then
+}
+
+// Delegates reports whether a person handed the right on: no escalation, no substitute, and not taken back.
+func (a *Assignment) Delegates() bool {
+	return !a.Escalation && a.Substitution == "" && a.TakesBack == 0
 }
 
 // MaxReminders bounds the reminders that a question declares.
@@ -62,24 +68,6 @@ type Notice struct {
 	Reason string     `json:"reason,omitempty"` // at most 4,000 bytes
 	At     time.Time  `json:"at"`
 	Seq    uint64     `json:"seq,omitempty"` // of its entry
-}
-
-// SnoozedUntil returns until when a person hides the gate from their own inbox, zero if they do
-// not: it ends with its time, a reminder, an escalation, or the gate.
-func (g *Gate) SnoozedUntil(name string, at time.Time) time.Time {
-	for _, n := range slices.Backward(g.Notices) {
-		e := g.Escalation
-		escalated := e != nil && n.At.Before(e.At) && !at.Before(e.At)
-		switch {
-		case g.Decision != nil, escalated, n.Kind == NoticeReminder, n.Kind == NoticeUnsnooze && n.By == name:
-			return time.Time{}
-		case n.Kind == NoticeSnooze && n.By == name && at.Before(n.Until):
-			return n.Until
-		case n.Kind == NoticeSnooze && n.By == name:
-			return time.Time{}
-		}
-	}
-	return time.Time{}
 }
 
 // Voted returns the vote that a person gave, or sent for somebody.
@@ -127,7 +115,7 @@ func (g *Gate) count(v Verdict) (n int) {
 // A Delegation hands the right to decide a gate to somebody else.
 type Delegation struct {
 	By     string // who has the right; required
-	To     string // who shall have it; required
+	To     string // who shall have it; required, except to take it back
 	Actor  string // who sent it, when an operator acts for By
 	Reason string // at most 4,000 bytes
 }

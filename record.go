@@ -142,7 +142,7 @@ func (rec *Record) fields(f *fields, format byte) {
 	case RecordVote:
 		made(f, &rec.Vote).fields(f)
 	case RecordAssignment:
-		made(f, &rec.Assignment).fields(f)
+		made(f, &rec.Assignment).fields(f, format)
 	case RecordRelease:
 		made(f, &rec.Release).fields(f)
 	case RecordAudience:
@@ -182,6 +182,8 @@ func (rec *Record) head(f *fields) {
 // format returns the lowest format that can hold the record.
 func (rec *Record) format() byte {
 	switch s, g, c := rec.Step, rec.Gate, rec.Checkpoint; {
+	case rec.Assignment != nil && rec.Assignment.TakesBack != 0:
+		return entryTaken
 	case rec.Notice != nil, g != nil && !g.RemindAt.IsZero():
 		return entryNotice
 	case rec.Note != nil, s != nil && hasStory(s.Took, s.Attempts), c != nil && hasStory(c.Took, c.Attempts):

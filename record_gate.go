@@ -94,14 +94,22 @@ type AssignInfo struct {
 	Prior      uint64 `json:"prior,omitempty"` // as in VoteInfo
 	By         string `json:"by"`
 	Escalation bool   `json:"escalation,omitempty"`
+	TakesBack  uint64 `json:"takesBack,omitempty"` // the entry of the delegation that By takes back
 }
 
-func (a *AssignInfo) fields(f *fields) {
+func (a *AssignInfo) fields(f *fields, format byte) {
 	f.gateID(&a.Gate)
 	f.Number(&a.GateSeq)
 	f.Number(&a.Prior)
 	f.Text(&a.By)
 	f.Flag(&a.Escalation)
+	if format < entryTaken {
+		return
+	}
+	f.Number(&a.TakesBack)
+	if a.TakesBack != 0 && (a.Escalation || a.TakesBack <= a.GateSeq || a.TakesBack > a.Prior) {
+		f.Fail("it takes back entry %d, which has no delegation of the gate in entry %d", a.TakesBack, a.GateSeq)
+	}
 }
 
 // A NoticeInfo is the header of a [Notice]; the body is the notice as JSON.

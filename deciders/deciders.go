@@ -13,27 +13,31 @@ type Decider struct {
 	For  string // the owner of the right before it was handed on; "" for their own
 
 	Via []string // all who had the right before
+
+	by []uint64 // the entries by which it moved, as many as Via
 }
 
 // Of returns who may decide the gate at a time: its assignees, as changed by
-// delegations and the escalation. Nil means anyone with the role. It includes people
-// who have voted, and perhaps the requester.
+// delegations that were not taken back and the escalation. Nil means anyone with the
+// role. It includes people who have voted, and perhaps the requester.
 func Of(g *posthouse.Gate, at time.Time) []Decider {
 	if len(g.Assignees) == 0 {
 		return nil
 	}
 	list := make([]Decider, 0, len(g.Assignees))
 	list = add(list, g.Assignees)
-	escalated := false
+	escalated, back := false, takenBack(g)
 	for _, a := range g.Assignments {
 		switch {
 		case a.Escalation:
 			escalated = true
 			list = escalate(g, list, a.To, a.Replace)
+		case a.TakesBack != 0, Delegates(&a) && slices.Contains(back, a.Seq):
+			// It is as if it had not been handed on.
 		default:
 			for i := range list {
 				if d := &list[i]; d.Name == a.By {
-					d.Via = append(slices.Clip(d.Via), a.By)
+					d.Via, d.by = append(slices.Clip(d.Via), a.By), append(slices.Clip(d.by), a.Seq)
 					d.Name, d.For = a.To[0], d.Via[0]
 				}
 			}
@@ -55,6 +59,16 @@ func escalate(g *posthouse.Gate, list []Decider, to []string, replace bool) []De
 		to = slices.DeleteFunc(slices.Clone(to), had)
 	}
 	return widen(list, to, replace)
+}
+
+// takenBack returns the entries of the delegations that were taken back.
+func takenBack(g *posthouse.Gate) (entries []uint64) {
+	for i := range g.Assignments {
+		if a := &g.Assignments[i]; a.TakesBack != 0 {
+			entries = append(entries, a.TakesBack)
+		}
+	}
+	return entries
 }
 
 func add(list []Decider, names []string) []Decider {

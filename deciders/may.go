@@ -68,8 +68,15 @@ func mayVote(g *posthouse.Gate, d *posthouse.Decision, right Decider) error {
 // right now, if they handed it on.
 func NotAssigned(g *posthouse.Gate, name string) error {
 	hint := "ask one of its assignees"
-	for _, a := range g.Assignments {
-		if a.By == name && !a.Escalation {
+	for i := range g.Assignments {
+		switch a := &g.Assignments[i]; {
+		case a.TakesBack != 0 && a.By != name:
+			for j := range g.Assignments[:i] {
+				if d := &g.Assignments[j]; d.Seq == a.TakesBack && Delegates(d) && d.To[0] == name {
+					hint = a.By + " took it back"
+				}
+			}
+		case a.By == name && !a.Escalation && a.TakesBack == 0:
 			hint = "it was handed to " + a.To[0]
 		}
 	}
@@ -101,25 +108,4 @@ func decidedError(g *posthouse.Gate) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeDecided, Decision: g.Decision, Message: "gate " + string(g.ID) + " was decided: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
 	}
-}
-
-// MayDelegate returns why a person may not hand on their right to decide the gate, or nil.
-func MayDelegate(g *posthouse.Gate, name string, at time.Time) error {
-	switch _, ok := Right(g, name, at); {
-	case !g.AsksPeople():
-		return posthouse.Invalid("gate", "%s waits for a %s and asks nobody", g.ID, g.Kind)
-	case g.Decision != nil:
-		return decidedError(g)
-	case !g.ExpiresAt.IsZero() && !at.Before(g.ExpiresAt):
-		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(g.ID) + " has expired", Hint: "nobody can decide it any more"}
-	case len(g.Assignees) == 0:
-		return posthouse.Invalid("by", "cannot hand on gate %s: it is assigned to nobody, and whoever may decide it can", g.ID)
-	case !ok:
-		return NotAssigned(g, name)
-	case g.Quorum != nil && g.Voted(name) != nil:
-		return &posthouse.Error{Code: posthouse.CodeVoted, Decision: g.Voted(name), Message: name + " has voted on gate " + string(g.ID) + " and cannot hand it on"}
-	case g.Excluded(name):
-		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this and cannot choose who decides it", Hint: "reject it, or have somebody else delegate it"}
-	}
-	return nil
 }

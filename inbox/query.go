@@ -172,7 +172,7 @@ func (q *Query) matches(g *posthouse.Gate, now time.Time) bool {
 
 // snoozed reports whether the assignee hid an open gate.
 func (q *Query) snoozed(g *posthouse.Gate, now time.Time) bool {
-	return q.Assignee != "" && !g.SnoozedUntil(q.Assignee, now).IsZero()
+	return q.Assignee != "" && !deciders.SnoozedUntil(g, q.Assignee, now).IsZero()
 }
 
 // forPeople reports whether gates of a kind wait for people outside a session.

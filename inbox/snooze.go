@@ -41,7 +41,7 @@ func Hide(ctx context.Context, l *ledger.Ledger, gate posthouse.ID, s Snooze) (*
 // it records nothing. It fails like [Hide].
 func Show(ctx context.Context, l *ledger.Ledger, gate posthouse.ID, s Snooze) (*posthouse.Gate, error) {
 	return s.record(ctx, l, gate, func(tx *core.Tx, g *posthouse.Gate) (posthouse.NoticeKind, time.Time, error) {
-		if g.SnoozedUntil(s.By, tx.At).IsZero() {
+		if deciders.SnoozedUntil(g, s.By, tx.At).IsZero() {
 			return "", time.Time{}, core.ErrNothing
 		}
 		return posthouse.NoticeUnsnooze, time.Time{}, nil

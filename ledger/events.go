@@ -70,7 +70,7 @@ func eventsOf(ctx context.Context, c *core.Core, e *posthouse.Entry, recs []post
 				ev.Vote, err = threadlog.ReadVoteBody(e, r, body)
 			}
 		case r.Assignment != nil && e.Bodies[i] == nil:
-			ev.Assignment = &posthouse.Assignment{Gate: r.Assignment.Gate, By: r.Assignment.By, Escalation: r.Assignment.Escalation, Seq: e.Seq}
+			ev.Assignment = &posthouse.Assignment{Gate: r.Assignment.Gate, By: r.Assignment.By, Escalation: r.Assignment.Escalation, TakesBack: r.Assignment.TakesBack, Seq: e.Seq}
 		case r.Assignment != nil:
 			body, err = c.Vault.OpenBody(ctx, e, recs, i)
 			if err == nil {

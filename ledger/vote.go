@@ -1,9 +1,8 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
-	"slices"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
@@ -30,10 +29,37 @@ func (l *Ledger) Delegate(ctx context.Context, gate posthouse.ID, d posthouse.De
 		if _, err := commit.RecordEscalation(tx, g); err != nil {
 			return err
 		}
-		if err := mayDelegate(g, &d, tx.At); err != nil {
+		if err := deciders.MayHand(g, &d, tx.At); err != nil {
 			return err
 		}
 		return commit.AddAssignment(tx, g, posthouse.Assignment{By: d.By, Actor: d.Actor, To: []string{d.To}, Reason: d.Reason})
+	})
+}
+
+// TakeBack records that a person takes back the right to decide a gate that they handed on with
+// [Ledger.Delegate], also if it was handed on further since. Of several delegations it is the newest
+// in force, with d.To the newest to that person. A vote or decision that comes first stands.
+//
+// It fails with [posthouse.ErrVoted] if the right was used, with [posthouse.ErrConflict] if there is
+// nothing to take back, with [posthouse.ErrForbidden] for a requester, and like [Ledger.Decide] for a
+// gate that does not wait.
+func (l *Ledger) TakeBack(ctx context.Context, gate posthouse.ID, d posthouse.Delegation) (*posthouse.Gate, error) {
+	named := d
+	named.To = cmp.Or(d.To, d.By)
+	if err := named.Validate(); err != nil {
+		return nil, err
+	}
+	return commit.Assign(ctx, l.core, commit.GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {
+		if g.ExpiresAt.IsZero() || tx.At.Before(g.ExpiresAt) {
+			if _, err := commit.RecordEscalation(tx, g); err != nil {
+				return err
+			}
+		}
+		a, err := deciders.MayTakeBack(g, &d, tx.At)
+		if err != nil {
+			return err
+		}
+		return commit.AddAssignment(tx, g, posthouse.Assignment{By: d.By, Actor: d.Actor, To: []string{d.By}, Reason: d.Reason, TakesBack: a.Seq})
 	})
 }
 
@@ -52,23 +78,4 @@ func (l *Ledger) substitute(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decisio
 		return err
 	}
 	return commit.AddAssignment(tx, g, *a)
-}
-
-func mayDelegate(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) error {
-	if err := deciders.MayDelegate(g, d.By, at); err != nil {
-		return err
-	}
-	have, _ := deciders.Right(g, d.By, at)
-	switch {
-	case d.To == d.By, slices.Contains(have.Via, d.To):
-		return posthouse.Invalid("to", "%s had this right before: it would go in a circle", d.To)
-	case g.Excluded(d.Actor):
-		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.Actor + " asked for this and cannot choose who decides it", Hint: "reject it, or have somebody else delegate it"}
-	case g.Excluded(d.To):
-		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.To + " asked for this and cannot be given it", Hint: "somebody else has to decide"}
-	}
-	if _, has := deciders.Right(g, d.To, at); has {
-		return posthouse.Invalid("to", "%s may decide gate %s already", d.To, g.ID)
-	}
-	return nil
 }

@@ -228,7 +228,7 @@ func (c *chain) vote(e *posthouse.Entry, i int, v *posthouse.VoteInfo, body []by
 func (c *chain) assignment(e *posthouse.Entry, i int, a *posthouse.AssignInfo, body []byte) {
 	c.trail(e, i, a.Gate, a.GateSeq, a.Prior, "assignment")
 	var content posthouse.Assignment
-	if len(body) > 0 && (json.Unmarshal(body, &content) != nil || content.Gate != a.Gate || content.By != a.By || content.Escalation != a.Escalation) {
+	if len(body) > 0 && (json.Unmarshal(body, &content) != nil || content.Gate != a.Gate || content.By != a.By || content.Escalation != a.Escalation || content.TakesBack != a.TakesBack) {
 		c.wrong(e.Seq, i, a.Gate, "the assignment's body says something else than its header")
 	}
 }

@@ -164,14 +164,14 @@ func RecordEscalation(tx *core.Tx, g *posthouse.Gate) (bool, error) {
 	})
 }
 
-// AddAssignment adds a delegation or an escalation of a gate.
+// AddAssignment adds a delegation of a gate, one that is taken back, or its escalation.
 func AddAssignment(tx *core.Tx, g *posthouse.Gate, as posthouse.Assignment) error {
 	if err := checkTrailLength(tx, g); err != nil {
 		return err
 	}
 	as.Gate, as.At, as.Seq = g.ID, posthouse.ToMillis(tx.At), tx.Seq
 	tx.Add(posthouse.Record{Kind: posthouse.RecordAssignment, Assignment: &posthouse.AssignInfo{
-		Gate: g.ID, GateSeq: g.Seq, Prior: g.Record.Trail, By: as.By, Escalation: as.Escalation,
+		Gate: g.ID, GateSeq: g.Seq, Prior: g.Record.Trail, By: as.By, Escalation: as.Escalation, TakesBack: as.TakesBack,
 	}}, mustEncode(&as))
 	tx.Sign = true
 	g.Assignments = append(slices.Clip(g.Assignments), as)

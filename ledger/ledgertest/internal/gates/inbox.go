@@ -28,7 +28,7 @@ var inboxPeople = []string{"alice", "bob", "carol", "dave", "boss"}
 func stir(d *desk.Desk, rnd *rand.Rand, ids []posthouse.ID) {
 	d.Helper()
 	id, who := ids[rnd.IntN(len(ids))], inboxPeople[rnd.IntN(len(inboxPeople))]
-	switch rnd.IntN(6) {
+	switch rnd.IntN(7) {
 	case 0:
 		_, _ = d.Decide(d.Ctx, id, yes(who))
 	case 1, 2:
@@ -39,6 +39,8 @@ func stir(d *desk.Desk, rnd *rand.Rand, ids []posthouse.ID) {
 		d.Clock.Advance(time.Duration(rnd.IntN(20)) * time.Minute)
 	case 5:
 		_, _ = d.Decide(d.Ctx, id, no(who))
+	case 6:
+		_, _ = d.TakeBack(d.Ctx, id, posthouse.Delegation{By: who})
 	}
 }
 

@@ -20,6 +20,8 @@ func peopleCases() []desk.Case {
 		{Name: "ledger/rejections of a quorum", Rule: "The first rejection ends it, or with Outvote the one after which too few are left to approve.", Run: ledgerRejections},
 		{Name: "ledger/four eyes", Rule: "A requester has no vote on a quorum, not even by the hand of another name.", Run: ledgerFourEyes},
 		{Name: "ledger/delegation", Rule: "A right is handed on as a record; the decision says whose it was; circles and doubles are refused.", Run: ledgerDelegation},
+		{Name: "ledger/delegation taken back", Rule: "Who handed a right on has it back, however far it went, while it is not used; the log says so, and what others have is not touched.", Run: ledgerTakeBack},
+		{Name: "ledger/taking back races with the vote", Rule: "Of a delegate who votes and a person who takes the right back, over two ledgers, one wins: the other is told so.", Run: ledgerTakeBackRace},
 		{Name: "ledger/escalation", Rule: "From its time on more people may decide, recorded or not; it is recorded once, and the first keep their right unless told otherwise.", Run: ledgerEscalation},
 		{Name: "ledger/votes and assignments are sealed", Rule: "With a cipher their reasons are in no entry, and come back whole.", Run: ledgerSealsVotes},
 		{Name: "ledger/a fork asks all again", Rule: "A gate that a fork opens again has no votes and its first assignees; the original keeps what it has.", Run: ledgerForksVotes},
