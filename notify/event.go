@@ -99,6 +99,7 @@ type Assignment struct {
 	To         []string `json:"to,omitempty"`
 	Reason     string   `json:"reason,omitempty"`
 	Escalation bool     `json:"escalation,omitempty"` // by time, not by a person
+	TakenBack  bool     `json:"takenBack,omitempty"`  // By takes back what they delegated; To is By
 }
 
 // A Reminder says whom a gate waits for.

@@ -127,7 +127,7 @@ func (s *source) assigned(ctx context.Context, r *posthouse.Event) ([]*Message, 
 	}
 	about := Data{
 		Thread: r.Thread, Branch: g.Branch, Seq: r.Seq, Program: program, Gate: gateOf(g, s.url),
-		Assignment: &Assignment{By: a.By, To: a.To, Reason: a.Reason, Escalation: a.Escalation},
+		Assignment: &Assignment{By: a.By, To: a.To, Reason: a.Reason, Escalation: a.Escalation, TakenBack: a.TakesBack != 0},
 	}
 	return s.approval(ctx, s.make(nil, GateAssigned, r, about, g, string(a.Gate), strconv.FormatUint(r.Seq, 10)), g)
 }

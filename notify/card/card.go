@@ -103,7 +103,10 @@ func (c *Card) after(e *notify.Event) {
 	case d.Assignment != nil:
 		a := d.Assignment
 		c.News = "It is now for " + line(strings.Join(a.To, ", ")) + " to decide"
-		if a.By != "" && !a.Escalation {
+		switch {
+		case a.TakenBack:
+			c.News = line(a.By) + " took it back and decides again"
+		case a.By != "" && !a.Escalation:
 			c.News += ", says " + line(a.By)
 		}
 		if a.Reason != "" {
