@@ -30,7 +30,6 @@ const (
 	defaultLook   = 20_000
 	maxLook       = 200_000
 	maxRows       = 5000 // of questions and people
-	pageSize      = 500
 )
 
 // A Report is how long questions waited.
@@ -81,6 +80,7 @@ type Person struct {
 type report struct {
 	Report
 	now       time.Time
+	walk      inbox.Walk
 	questions map[string]*Question
 	days      map[string]*Day
 	rows      int
@@ -107,54 +107,35 @@ func Of(ctx context.Context, l *ledger.Ledger, q *Query) (*Report, error) {
 	case c.Look < 0 || c.Look > maxLook:
 		return nil, posthouse.Invalid("look", "must be 1 to %d", maxLook)
 	}
-	r.From, r.To = c.From.UTC(), c.To.UTC()
+	r.From, r.To, r.walk.Most = c.From.UTC(), c.To.UTC(), c.Look
 	for _, state := range inbox.States() {
 		if err := r.read(ctx, l, &c, state); err != nil {
 			return nil, err
 		}
 	}
+	r.Looked, r.More = r.walk.Looked, r.More || r.walk.More
 	return r.done(), nil
 }
 
 // read adds all questions of a state, within the period unless they are open.
 func (r *report) read(ctx context.Context, l *ledger.Ledger, q *Query, state inbox.State) error {
-	next, pages := "", 0
-	for {
-		of := inbox.Query{State: state, Question: q.Question, Program: q.Program, After: next, Limit: pageSize}
-		if state != inbox.Open {
-			of.Since = q.From
-		}
-		page, err := inbox.List(ctx, l, &of)
-		if err != nil {
-			return err
-		}
-		for _, item := range page.Items {
-			if r.Looked >= q.Look {
-				r.More = true
-				return nil
-			}
-			r.Looked++
-			g := item.Gate
-			switch {
-			case item.Err != nil:
-			case g.Decision == nil:
-				r.addOpen(g)
-			case g.Decision.At.Before(q.From):
-				return nil // those that follow are older
-			case g.Decision.At.Before(q.To):
-				r.addClosed(g, state)
-			}
-		}
-		next = page.Next
-		pages++
-		switch {
-		case next == "":
-			return nil
-		case pages > 10+q.Look/pageSize: // of a filter that finds little
-			r.More = true
-			return nil
-		}
+	of := inbox.Query{State: state, Question: q.Question, Program: q.Program}
+	if state != inbox.Open {
+		of.Since = q.From
 	}
+	return r.walk.Read(ctx, l, of, func(item *inbox.Item) bool {
+		g := item.Gate
+		switch {
+		case item.Err != nil:
+		case g.Decision == nil:
+			r.addOpen(g)
+		case g.Decision.At.Before(q.From):
+			return false // those that follow are older
+		case g.Decision.At.Before(q.To):
+			r.addClosed(g, state)
+		}
+		return true
+	})
 }
 
 // of returns the row of a question, nil if there are too many.
