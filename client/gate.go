@@ -88,12 +88,6 @@ func (c *Client) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 	return out, c.ask(ctx, http.MethodPost, gatePath(gate, string(d.Verdict)), nil, body, out)
 }
 
-// Delegate hands the right to decide a gate to another person.
-func (c *Client) Delegate(ctx context.Context, gate posthouse.ID, to, reason string) (*posthouse.Gate, error) {
-	g := new(posthouse.Gate)
-	return g, c.ask(ctx, http.MethodPost, gatePath(gate, "delegate"), nil, members("to", to, "reason", reason), g)
-}
-
 // AskAgain asks a question again that got no answer in time, and returns the new gate.
 func (c *Client) AskAgain(ctx context.Context, gate posthouse.ID) (*posthouse.Gate, error) {
 	g := new(posthouse.Gate)

@@ -146,7 +146,7 @@ func TestTypesHaveWhatTheServerAnswers(t *testing.T) {
 	for name, v := range map[string]any{
 		"Event": client.Event{}, "Values": client.Values{}, "Emission": client.Emission{}, "ProgramRun": client.Run{}, "Thread": client.Thread{},
 		"Hold": client.Hold{}, "LogEntry": client.Entry{}, "Checkpoint": client.Checkpoint{}, "PartSize": client.PartSize{}, "Outcome": client.Outcome{},
-		"Gate": client.Gate{}, "BindingField": client.BindingField{}, "Verification": client.Verification{}, "Seen": client.Witnessed{}, "Key": client.Key{}, "MeBody": client.Caller{},
+		"Gate": client.Gate{}, "Delegated": client.Delegated{}, "KnownPerson": client.Person{}, "BindingField": client.BindingField{}, "Verification": client.Verification{}, "Seen": client.Witnessed{}, "Key": client.Key{}, "MeBody": client.Caller{},
 		"Comparison": client.Comparison{}, "FieldChange": client.FieldChange{}, "PartChange": client.PartChange{}, "PartSide": client.PartSide{}, "PathChange": client.PathChange{},
 		"Report": client.BulkReport{}, "Item": client.BulkItem{}, "Task": client.Task{}, "Status": client.Webhook{}, "ErrorStatus": client.WebhookError{},
 		"ReplayStatus": client.WebhookReplay{}, "Tested": client.WebhookTest{}, "Token": client.Token{}, "TaskSlot": client.TaskSlot{},

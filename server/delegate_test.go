@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,61 @@ func TestDelegate(t *testing.T) {
 	if c.Decision.For != "alice" || c.Decision.By != "approver-token" {
 		t.Errorf("decided as %+v", c.Decision)
 	}
+}
+
+// A typo is taken with a warning and taken back; a person whose role does not allow to decide is refused.
+func TestTakeBack(t *testing.T) {
+	h := open(t, nil)
+	g := h.asking("t1", posthouse.Gate{Assignees: []string{"approver-token", "bob"}, RequestedBy: "mallory"})
+	path := "/api/gates/" + string(g.ID)
+	as := func(role tokens.Role, verb, body string) *reply {
+		t.Helper()
+		return h.send(ask{method: "POST", path: path + verb, body: body, as: role})
+	}
+	may := func(want ...Action) {
+		t.Helper()
+		var g Gate
+		h.send(ask{method: "GET", path: path, as: tokens.Approver}).want(http.StatusOK).into(&g)
+		for _, a := range []Action{MayApprove, MayDelegate, MayTakeBack} {
+			if slices.Contains(want, a) != slices.Contains(g.May, a) {
+				t.Errorf("may %v, want %v", g.May, want)
+			}
+		}
+	}
+	may(MayApprove, MayDelegate)
+	as(tokens.Approver, "/take-back", "").refused(posthouse.CodeConflict)
+	if p := as(tokens.Approver, "/delegate", `{"to":"viewer-token"}`).refused(posthouse.CodeForbidden); !strings.Contains(p.Detail, "has the role viewer") {
+		t.Errorf("a viewer is refused with %+v", p)
+	}
+	if p := as(tokens.Approver, "/delegate", `{"to":"mallory"}`).refused(posthouse.CodeForbidden); !strings.Contains(p.Detail, "asked for this") {
+		t.Errorf("a requester is refused with %+v", p)
+	}
+	var now struct {
+		posthouse.Gate
+		Warning string `json:"warning"`
+	}
+	as(tokens.Approver, "/delegate", `{"to":"nobody-xyz"}`).want(http.StatusOK).into(&now)
+	if !strings.Contains(now.Warning, "no access token, login, decision or question with the name nobody-xyz") {
+		t.Errorf("the warning is %q", now.Warning)
+	}
+	may(MayTakeBack)
+	as(tokens.Viewer, "/take-back", "").refused(posthouse.CodeForbidden)
+	as(tokens.Approver, "/take-back", `{"by":"bob"}`).refused(posthouse.CodeForbidden)
+	as(tokens.Approver, "/take-back", `{"to":"bob"}`).refused(posthouse.CodeConflict)
+	as(tokens.Approver, "/take-back", `{"reason":"a typo"}`).want(http.StatusOK).into(&now)
+	if a := now.Assignments; len(a) != 2 || a[1].TakesBack != a[0].Seq || a[1].By != "approver-token" || a[1].Reason != "a typo" {
+		t.Errorf("on record is %+v", a)
+	}
+	may(MayApprove, MayDelegate)
+	now.Warning = ""
+	as(tokens.Approver, "/delegate", `{"to":"operator-token"}`).want(http.StatusOK).into(&now)
+	if now.Warning != "" {
+		t.Errorf("a known name is warned of: %s", now.Warning)
+	}
+	h.post(path+"/take-back", `{"by":"approver-token"}`).want(http.StatusOK)
+	as(tokens.Approver, "/delegate", `{"to":"operator-token"}`).want(http.StatusOK)
+	h.post(path+"/approve", "").want(http.StatusOK)
+	as(tokens.Approver, "/take-back", "").refused(posthouse.CodeDecided)
 }
 
 // TestRequesterCannotApproveForAnother sends what an operator asked for with

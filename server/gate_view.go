@@ -26,6 +26,7 @@ const (
 	MayEdit     Action = "edit"
 	MayRespond  Action = "respond"
 	MayDelegate Action = "delegate"
+	MayTakeBack Action = "take-back"
 	MaySnooze   Action = "snooze"
 	MayAskAgain Action = "ask-again"
 )
@@ -35,7 +36,7 @@ type Gate struct {
 	posthouse.Gate
 	Asked
 	State  inbox.State       `json:"state" doc:"open, decided, expired or withdrawn"`
-	May    []Action          `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, snooze, ask-again"`
+	May    []Action          `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, take-back (what they delegated), snooze, ask-again"`
 	Barred string            `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
 	For    string            `json:"substituteFor,omitempty" doc:"in whose place the caller may decide it, as their substitute"`
 	Snooze *time.Time        `json:"snoozedUntil,omitempty" doc:"until when the caller hid it from their own inbox"`
@@ -92,10 +93,15 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 	if role == nil && deciders.MayDelegate(g, to.Name, l.Now()) == nil {
 		v.May = append(v.May, MayDelegate)
 	}
+	if role == nil {
+		if _, err := deciders.MayTakeBack(g, &posthouse.Delegation{By: to.Name}, l.Now()); err == nil {
+			v.May = append(v.May, MayTakeBack)
+		}
+	}
 	if role == nil && deciders.MaySnooze(seen, to.Name, l.Now()) == nil {
 		v.May = append(v.May, MaySnooze)
 	}
-	if until := g.SnoozedUntil(to.Name, l.Now()); !until.IsZero() {
+	if until := deciders.SnoozedUntil(g, to.Name, l.Now()); !until.IsZero() {
 		v.Snooze = &until
 	}
 	if to.Role.May(tokens.Operator) && deciders.MayAskAgain(g, l.Now()) == nil {

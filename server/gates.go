@@ -57,7 +57,6 @@ func (gs *gates) Routes() []*api.Route {
 		Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate that asks again", Body: posthouse.Gate{}, Media: ""}},
 	})
 	rs = append(rs, gs.decideRoutes(path, gs.decideGate)...)
-	rs = append(rs, gs.delegateRoute(path))
 	rs = append(rs, gs.snoozeRoutes(path)...)
 	return append(rs, gs.decideRoutes("/api/checkpoints", gs.decideCheckpoint)...)
 }
@@ -258,39 +257,6 @@ func (gs *gates) askedNothing(r *api.Request, h *posthouse.Header) error {
 		e.Hint = "resume first: posthouse resume " + string(h.ID) + ", or POST /api/checkpoints/" + string(h.ID) + "/resume"
 	}
 	return e
-}
-
-type delegateBody struct {
-	To     string `json:"to" doc:"who shall decide in their place; required"`
-	By     string `json:"by,omitempty" doc:"whose right it is, if not the token's owner; needs the role operator"`
-	Reason string `json:"reason,omitempty" doc:"at most 4,000 bytes"`
-}
-
-func (gs *gates) delegateRoute(path string) *api.Route {
-	return &api.Route{
-		Method: http.MethodPost, Path: path + "/{id}/delegate", Role: tokens.Approver, Summary: "Delegate: hand the right to decide to somebody else",
-		Notes: "Of a gate with assignees, by one who may decide it. It is put on record; the gate stays as it was asked, and the decision says in whose place it was made.",
-		Body:  delegateBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, with its assignments", Body: posthouse.Gate{}, Media: ""}}, Handle: api.Reply(gs.delegate),
-	}
-}
-
-func (gs *gates) delegate(r *api.Request, b *delegateBody) (*posthouse.Gate, error) {
-	g, err := gs.find(r)
-	if err != nil {
-		return nil, err
-	}
-	by, actor, err := auth.ActingFor(r.Actor, b.By)
-	if err != nil {
-		return nil, err
-	}
-	if r.Reserved.Again {
-		for _, as := range g.Assignments {
-			if as.By == by && as.Actor == actor && slices.Equal(as.To, []string{b.To}) && as.Reason == b.Reason && !as.At.Before(r.Reserved.At) {
-				return g, nil
-			}
-		}
-	}
-	return gs.ledger.Delegate(context.WithoutCancel(r.Context()), g.ID, posthouse.Delegation{By: by, Actor: actor, To: b.To, Reason: b.Reason})
 }
 
 type snoozeBody struct {

@@ -59,6 +59,7 @@ func (s *Server) newResources(o *Options) []resource {
 	}
 	gauged, _ := o.Tasks.(task.Gauged)
 	watched := &operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Notifier: o.Notifier, Version: o.Version, Now: o.Now, Life: s.life}
+	names := people.NewNames(l, o.Tokens, s.life, o.Now, o.SignIn != nil)
 	rs := []resource{
 		// /api/programs
 		programs.New(served, l, o.Runner, o.Logger),
@@ -66,8 +67,10 @@ func (s *Server) newResources(o *Options) []resource {
 		&checkpoints{ledger: l, runner: o.Runner, outcomes: waits, pageBytes: limits.Page},
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}
 		&gates{ledger: l, outcomes: waits, recovery: requests},
+		// /api/people; /api/gates/{id}/delegate, /api/gates/{id}/take-back
+		names, people.NewDelegations(l, names),
 		// /api/substitutes; /api/waits, /api/processes
-		people.NewSubstitutes(l), people.NewWaits(l),
+		people.NewSubstitutes(l, names), people.NewWaits(l),
 		// /api/gates/{id}/token, /api/gates/{id}/decide-by-token
 		s.tokens,
 		// /api/gates/{id}/grant, /api/threads/{id}/effects

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -17,13 +16,6 @@ import (
 
 // Most bounds each figure: of more threads of a status, or open questions, that many are counted.
 const Most = 1000
-
-const (
-	every    = 15 * time.Second // between two counts
-	share    = 20               // of the time, one count takes at most one in so much
-	patience = time.Second      // how long a reader waits for a count
-	longest  = time.Minute      // of one count
-)
 
 // counted are the statuses that somebody may have to do something about. Threads that are
 // done are too many to count.
@@ -52,94 +44,27 @@ func (r *Result) Names() []string {
 	})
 }
 
-// A Census counts at most each 15 seconds, and less often where a count takes long. Make it
-// with [New].
-type Census struct {
-	ledger *ledger.Ledger
-	now    func() time.Time
-	enter  func() (context.Context, func(), error) // begins work that the server's end waits for
-
-	mu      sync.Mutex
-	last    *Result // nil: nothing was counted yet
-	err     error   // of the newest count
-	next    time.Time
-	running chan struct{} // closed when the count that runs is over; nil: no count runs
-}
+// A Census counts what is open: see [Recent]. Make it with [New].
+type Census struct{ *Recent[*Result] }
 
 // New returns a census of the Ledger's store. Enter returns the context of a count and what is
 // called at its end.
 func New(l *ledger.Ledger, now func() time.Time, enter func() (context.Context, func(), error)) *Census {
-	return &Census{ledger: l, now: now, enter: enter}
+	return &Census{NewRecent(func(ctx context.Context) (*Result, error) { return count(ctx, l, now()) }, now, enter)}
 }
 
-// Get returns the newest result, nil before the first, and why the newest count failed. It
-// begins another count if it is time, and waits a second for it at most.
-func (c *Census) Get(ctx context.Context) (*Result, error) {
-	if done := c.begin(); done != nil {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		select {
-		case <-done:
-		case <-ctx.Done():
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.last, c.err
-}
-
-// begin starts a count if it is time, and returns what is closed when the count that runs is
-// over, nil if no count runs.
-func (c *Census) begin() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running != nil || c.now().Before(c.next) {
-		return c.running
-	}
-	ctx, leave, err := c.enter()
-	if err != nil {
-		c.err = err
-		return nil
-	}
-	done := make(chan struct{})
-	c.running = done
-	go func() {
-		defer leave()
-		c.run(ctx)
-		close(done)
-	}()
-	return done
-}
-
-// run counts once and keeps what was found.
-func (c *Census) run(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
-	begun := c.now()
-	found, err := c.count(ctx)
-	ended := c.now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err == nil {
-		found.At = begun
-		c.last = found
-	}
-	c.err, c.running = err, nil
-	c.next = ended.Add(max(every, share*ended.Sub(begun)))
-}
-
-func (c *Census) count(ctx context.Context) (*Result, error) {
-	r := &Result{Threads: map[posthouse.Status]int{}, Questions: map[string]Question{}}
+func count(ctx context.Context, l *ledger.Ledger, now time.Time) (*Result, error) {
+	r := &Result{At: now, Threads: map[posthouse.Status]int{}, Questions: map[string]Question{}}
 	for _, s := range counted {
 		r.Threads[s] = 0
-		for _, err := range c.ledger.Threads(ctx, posthouse.ThreadQuery{Status: s, Limit: Most}) {
+		for _, err := range l.Threads(ctx, posthouse.ThreadQuery{Status: s, Limit: Most}) {
 			if err != nil {
 				return nil, err
 			}
 			r.Threads[s]++
 		}
 	}
-	for g, err := range c.ledger.Gates(ctx, ledger.GateQuery{Limit: Most}) {
+	for g, err := range l.Gates(ctx, ledger.GateQuery{Limit: Most}) {
 		if g == nil {
 			return nil, err
 		}

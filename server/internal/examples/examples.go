@@ -24,13 +24,16 @@ type example struct{ body, answer string }
 
 // all are the examples by method and path.
 var all = map[string]example{
-	"GET /api/gates":                    {"", `{"items":[` + open + `]}`},
-	"GET /api/gates/{id}":               {"", open},
-	"POST /api/gates/{id}/approve":      {`{"reason":"the order came back","shown":"` + hash + `"}`, done},
-	"POST /api/gates/{id}/reject":       {`{"reason":"it was paid already"}`, ""},
-	"POST /api/gates/{id}/edit":         {`{"value":{"order":"1234","amount":35},"reason":"without postage"}`, ""},
-	"POST /api/gates/{id}/respond":      {`{"value":"ask the customer first"}`, ""},
-	"POST /api/gates/{id}/delegate":     {`{"to":"bob","reason":"on leave"}`, ""},
+	"GET /api/gates":                 {"", `{"items":[` + open + `]}`},
+	"GET /api/gates/{id}":            {"", open},
+	"POST /api/gates/{id}/approve":   {`{"reason":"the order came back","shown":"` + hash + `"}`, done},
+	"POST /api/gates/{id}/reject":    {`{"reason":"it was paid already"}`, ""},
+	"POST /api/gates/{id}/edit":      {`{"value":{"order":"1234","amount":35},"reason":"without postage"}`, ""},
+	"POST /api/gates/{id}/respond":   {`{"value":"ask the customer first"}`, ""},
+	"POST /api/gates/{id}/delegate":  {`{"to":"bob","reason":"on leave"}`, ""},
+	"POST /api/gates/{id}/take-back": {`{"reason":"back already"}`, ""},
+	"GET /api/people": {"", `{"items":[{"name":"bob","known":["token","decided"],"decides":"yes"},{"name":"dina","known":["token"],"decides":"no","why":"dina has the role viewer and cannot decide"},` +
+		`{"name":"nobody-xyz","known":["delegate"],"decides":"unknown","why":"nobody-xyz is known only as a name that somebody wrote"}]}`},
 	"POST /api/substitutes":             {`{"to":"bob","until":"2026-12-07T08:00:00Z","reason":"on leave"}`, ""},
 	"POST /api/gates/{id}/snooze":       {`{"for":"4h","reason":"waiting for the invoice"}`, ""},
 	"GET /api/checkpoints/{id}":         {"", done},

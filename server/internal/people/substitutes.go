@@ -15,10 +15,19 @@ import (
 )
 
 // Substitutes are /api/substitutes. Make them with [NewSubstitutes].
-type Substitutes struct{ ledger *ledger.Ledger }
+type Substitutes struct {
+	ledger *ledger.Ledger
+	names  *Names
+}
 
 // NewSubstitutes returns the substitutions of a Ledger's store.
-func NewSubstitutes(l *ledger.Ledger) *Substitutes { return &Substitutes{l} }
+func NewSubstitutes(l *ledger.Ledger, names *Names) *Substitutes { return &Substitutes{l, names} }
+
+// A Named is a substitution that was put on record.
+type Named struct {
+	deciders.Substitution
+	Warning string `json:"warning,omitempty" doc:"what is not known of the substitute; absent: the name is known"`
+}
 
 type substituteBody struct {
 	To     string    `json:"to" doc:"who decides in their place; required"`
@@ -28,7 +37,7 @@ type substituteBody struct {
 	Reason string    `json:"reason,omitempty" doc:"at most 500 bytes"`
 }
 
-var one = []api.Answer{{Status: http.StatusOK, Help: "the substitution", Body: deciders.Substitution{}, Media: ""}}
+var one = []api.Answer{{Status: http.StatusOK, Help: "the substitution", Body: Named{}, Media: ""}}
 
 // Routes are the lines of the table.
 func (ss *Substitutes) Routes() []*api.Route {
@@ -43,7 +52,8 @@ func (ss *Substitutes) Routes() []*api.Route {
 		{
 			Method: http.MethodPost, Path: path, Role: tokens.Approver, Summary: "Name a substitute over a period",
 			Notes: "What is assigned to by may then be decided by to. It counts as a delegation that is made when it is used: the decision says in whose place it was made, a person has one vote, " +
-				"and no right comes from a requester or goes to one. The substitute of a substitute has no right.",
+				"and no right comes from a requester or goes to one. The substitute of a substitute has no right. " +
+				"A name whose role does not allow to decide is refused; one that is not known is taken, with a warning.",
 			Body: substituteBody{}, Answers: one, Handle: api.Reply(ss.name),
 		},
 		{
@@ -66,8 +76,15 @@ func (ss *Substitutes) list(r *api.Request) ([]deciders.Substitution, error) {
 	return substitutes.List(r.Context(), ss.ledger, person)
 }
 
-func (ss *Substitutes) name(r *api.Request, b *substituteBody) (*deciders.Substitution, error) {
+func (ss *Substitutes) name(r *api.Request, b *substituteBody) (*Named, error) {
 	by, actor, err := auth.ActingFor(r.Actor, b.By)
+	if err != nil {
+		return nil, err
+	}
+	warning := ""
+	if b.To != "" && b.To != by { // the Ledger refuses those
+		warning, err = ss.names.check(r.Context(), b.To)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +95,15 @@ func (ss *Substitutes) name(r *api.Request, b *substituteBody) (*deciders.Substi
 		}
 		for i := range all {
 			if s := &all[i]; s.By == by && s.To == b.To && s.Actor == actor && s.Until.Equal(posthouse.ToMillis(b.Until)) && !s.At.Before(r.Reserved.At) {
-				return s, nil
+				return &Named{*s, warning}, nil
 			}
 		}
 	}
-	return substitutes.Name(context.WithoutCancel(r.Context()), ss.ledger, deciders.Substitution{By: by, Actor: actor, To: b.To, From: b.From, Until: b.Until, Reason: b.Reason})
+	s, err := substitutes.Name(context.WithoutCancel(r.Context()), ss.ledger, deciders.Substitution{By: by, Actor: actor, To: b.To, From: b.From, Until: b.Until, Reason: b.Reason})
+	if err != nil {
+		return nil, err
+	}
+	return &Named{*s, warning}, nil
 }
 
 func (ss *Substitutes) withdraw(w http.ResponseWriter, r *api.Request) error {
