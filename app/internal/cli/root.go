@@ -92,7 +92,7 @@ func addCommands(root *cobra.Command, e *env.Env, c *Config) {
 	thread := threads.Thread(e)
 	thread.AddCommand(stores.ThreadExport(e), stores.ThreadImport(e))
 	add("Run", run...)
-	add("Decide", append(threads.Decide(e), threads.Inbox(e), threads.Gate(e), threads.Delegate(e), people.Substitute(e), threads.AskAgain(e))...)
+	add("Decide", append(threads.Decide(e), threads.Inbox(e), threads.Gate(e), threads.Delegate(e), threads.TakeBack(e), people.People(e), people.Substitute(e), threads.AskAgain(e))...)
 	add("Look and change", threads.Program(e), thread, threads.Checkpoint(e), threads.State(e), threads.Log(e), live.Watch(e), live.Top(e), people.Waits(e), people.Processes(e), threads.Grant(e), threads.Diff(e))
 	add("Hand out", tasks.Task(e), tasks.Worker(e))
 	add("Prove", stores.Verify(e), people.Audit(e), stores.Witness(e), stores.Export(e), stores.Key(e), stores.Encryption(e))

@@ -98,6 +98,9 @@ func Assignment(a *posthouse.Assignment) string {
 		s = "escalated to "
 	}
 	s += strings.Join(a.To, ", ")
+	if a.TakesBack != 0 {
+		s = a.By + " took it back"
+	}
 	if a.Actor != "" && a.Actor != a.By {
 		s += " (sent by " + a.Actor + ")"
 	}

@@ -133,3 +133,10 @@ func IfSet(flag bool) string {
 	}
 	return ""
 }
+
+// Warn prints what an answer warns of, if it does.
+func Warn(e *Env, warning string) {
+	if warning != "" {
+		e.Note("warning: %s", warning)
+	}
+}

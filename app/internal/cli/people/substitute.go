@@ -49,8 +49,9 @@ their own request so, and the substitute of a substitute has no right.`,
 			if from != "" {
 				body["from"] = from
 			}
-			return env.Ask(ctx, e, c, http.MethodPost, path, nil, body, func(s *deciders.Substitution) {
+			return env.Ask(ctx, e, c, http.MethodPost, path, nil, body, func(s *named) {
 				e.Line("%s decides in the place of %s from %s until %s", s.To, s.By, tree.Time(s.From), tree.Time(s.Until))
+				env.Warn(e, s.Warning)
 				e.Next("posthouse substitute withdraw %s", s.ID)
 			})
 		}),
@@ -62,6 +63,12 @@ their own request so, and the substitute of a substitute has no right.`,
 	f.StringVar(&by, "by", "", "who is away, if not the token's owner (needs the role operator)")
 	env.ReasonFlag(cmd, &reason)
 	return cmd
+}
+
+// A named is how the server answers for a substitution.
+type named struct {
+	deciders.Substitution
+	Warning string `json:"warning,omitempty"`
 }
 
 // endOf returns the end of a period as the flags say it.
