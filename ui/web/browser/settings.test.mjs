@@ -56,7 +56,7 @@ test("a token is made, shown once, used, and revoked by its name", async () => {
   const token = (await secret.innerText()).trim();
   const me = () => fetch(`${server.url}/api/me`, { headers: { Authorization: `Bearer ${token}` } });
   assert.deepEqual(await (await me()).json(), { name: "vera", role: "viewer" });
-  await page.getByRole("button", { name: "I have it" }).click();
+  await page.getByRole("button", { name: "I have copied it" }).click();
   assert.ok(!(await page.content()).includes(token), "the secret is still on the page");
   await page.getByRole("button", { name: "revoke vera" }).click();
   const revoke = page.locator("dialog[open]").getByRole("button", { name: "Revoke" });
@@ -85,7 +85,8 @@ test("a webhook says how it is, takes a test, and is told once more", async () =
 test("an approver names a substitute, snoozes a question with h, and has both back", async () => {
   const { page, close } = await open(browser, server, "/settings", { token: await person(server, "approver", "ann") });
   assert.equal(await page.getByRole("link", { name: /Webhooks|Tokens/ }).count(), 0);
-  await page.fill("form[aria-label='name a substitute'] input", "bob");
+  await page.getByRole("combobox", { name: "Who" }).click();
+  await page.getByRole("option", { name: /^bob/ }).click();
   await page.getByRole("button", { name: "Name a substitute" }).click();
   await page.locator("[aria-label=substitutes]").getByText("bob for you").waitFor();
   await page.getByRole("button", { name: "Withdraw" }).click();

@@ -1,17 +1,17 @@
-import { AlarmClock, Check, Ellipsis, Forward, PenLine, Reply, RotateCcw, X } from "lucide-react";
+import { AlarmClock, Check, Ellipsis, Forward, PenLine, Reply, RotateCcw, Undo2, X } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Problem, type Gate } from "../api/client";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { inSession, useGate } from "../data/gates";
-import { useDecides } from "../data/me";
+import { useDecides, useMe } from "../data/me";
 import { Said } from "../parts/said";
 import { useKeys } from "../shell/keys";
 import { Confirm } from "./confirm";
-import { forget, replacedBy, useOutcome, type Verb } from "./decide";
+import { forget, moves, replacedBy, useOutcome, type Verb } from "./decide";
 import type { Draft } from "./draft";
-import { isUnknown, wordOf } from "./right";
+import { handed, isUnknown, wordOf } from "./right";
 import { useSnoozed } from "./snoozed";
 import css from "./actions.module.css";
 
@@ -30,6 +30,7 @@ const ways: Way[] = [
   { verb: "edit", key: "e", icon: <PenLine {...icon} /> },
   { verb: "respond", key: "p", icon: <Reply {...icon} /> },
   { verb: "delegate", key: "d", icon: <Forward {...icon} /> },
+  { verb: "take-back", key: "t", icon: <Undo2 {...icon} /> },
 ];
 
 /** To do something again comes last: what else an unknown outcome allows is safe. */
@@ -37,7 +38,7 @@ const unknownWays: Way[] = [
   { verb: "respond", key: "p", icon: <Check {...icon} /> },
   { verb: "reject", key: "r", icon: <X {...icon} /> },
   { verb: "approve", key: "a", icon: <RotateCcw {...icon} /> },
-  ...ways.filter((w) => w.verb === "delegate"),
+  ...ways.filter((w) => moves(w.verb)),
 ];
 
 type Props = {
@@ -101,13 +102,16 @@ export function Actions({ gate, settled, draft, folded, showAll, byItself, go }:
         ) : snoozing ? (
           <Snooze gate={gate} close={() => setSnoozing(false)} />
         ) : allowed.length ? (
-          <Buttons
-            gate={gate}
-            allowed={allowed}
-            open={open}
-            folded={folded}
-            snooze={maySnooze ? () => setSnoozing(true) : undefined}
-          />
+          <>
+            {gate.may.includes("take-back") && <Handed gate={gate} />}
+            <Buttons
+              gate={gate}
+              allowed={allowed}
+              open={open}
+              folded={folded}
+              snooze={maySnooze ? () => setSnoozing(true) : undefined}
+            />
+          </>
         ) : (
           <p className={css.barred}>
             You cannot decide this: <Said>{gate.barred ?? "you are not asked"}</Said>
@@ -115,6 +119,18 @@ export function Actions({ gate, settled, draft, folded, showAll, byItself, go }:
         )}
       </div>
     </footer>
+  );
+}
+
+/** Handed says who decides in one's place. */
+function Handed({ gate }: { gate: Gate }) {
+  const me = useMe().data?.name;
+  const to = handed(gate, me);
+  if (!to) return null;
+  return (
+    <p className={css.handed}>
+      You handed it to <Said>{to}</Said>, who decides in your place.
+    </p>
   );
 }
 

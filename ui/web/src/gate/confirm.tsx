@@ -2,6 +2,7 @@ import { TriangleAlert } from "lucide-react";
 import { useContext, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { Gate } from "../api/client";
 import { Button } from "../parts/button";
+import { later } from "../parts/later";
 import { Hidden, Said } from "../parts/said";
 import { inline, member, type Node } from "../text/json";
 import { send, Sending, type Verb } from "./decide";
@@ -9,6 +10,8 @@ import type { Draft } from "./draft";
 import { useReady } from "./ready";
 import { isUnknown, wordOf } from "./right";
 import css from "./actions.module.css";
+
+const ChoosePerson = later(async () => (await import("../parts/choose-person")).ChoosePerson);
 
 const most = 3;
 
@@ -25,7 +28,7 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
     if (!values) first.current?.focus();
   }, [values]);
   const faults = (): string => {
-    if (verb === "delegate") return draft.to.trim() === "" ? "Say who shall decide in your place." : "";
+    if (verb === "delegate") return draft.judge.current?.() ?? "The names are not there yet.";
     if (!values) return "";
     if (!draft.check.current) return "The form is not there yet.";
     return (draft.edit.raw !== undefined && draft.edit.invalid()) || draft.check.current() || draft.edit.invalid();
@@ -81,14 +84,16 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
       )}
       <div className={css.line}>
         {verb === "delegate" && (
-          <input
-            ref={first}
-            className={css.to}
-            aria-label="to"
+          <ChoosePerson
+            label="to"
             placeholder="to whom"
-            autoComplete="off"
+            gate={gate.id}
             value={draft.to}
-            onChange={(e) => draft.setTo(e.target.value)}
+            set={draft.setTo}
+            judge={draft.judge}
+            risk="If there is no such person, nobody decides in your place until you take it back."
+            up
+            focus
           />
         )}
         <input

@@ -7,7 +7,10 @@ import { inSession } from "../data/gates";
 import { queries } from "../data/query";
 import { compact, type Node } from "../text/json";
 
-export type Verb = "approve" | "reject" | "edit" | "respond" | "delegate";
+export type Verb = "approve" | "reject" | "edit" | "respond" | "delegate" | "take-back";
+
+/** moves says whether a verb moves the right to decide and leaves the question open. */
+export const moves = (verb: Verb) => verb === "delegate" || verb === "take-back";
 
 export type Draft = { verb: Verb; reason: string; to?: string; value?: Node };
 
@@ -46,6 +49,7 @@ const past: Record<Verb, string> = {
   edit: "edited",
   respond: "answered",
   delegate: "delegated",
+  "take-back": "taken back",
 };
 
 /** done is the word for a verdict that was given. */
@@ -69,6 +73,7 @@ export async function send(gate: Gate, d: Draft, by: Send = byLogin): Promise<vo
   put(gate.id, { step: "sending", verb: d.verb });
   try {
     put(gate.id, await by(gate, d));
+    if (moves(d.verb)) void queries.invalidateQueries({ queryKey: ["people"] });
   } catch (error) {
     put(gate.id, { step: "refused", verb: d.verb, error });
   }
@@ -84,8 +89,13 @@ export const Sending = createContext<Send>(byLogin);
 async function byLogin(gate: Gate, d: Draft): Promise<Outcome> {
   if (d.verb === "delegate") {
     const body = { to: d.to ?? "", reason: d.reason };
-    await get(api.POST("/api/gates/{id}/delegate", { params: { path: { id: gate.id } }, body }));
-    return { step: "acknowledged", verb: d.verb, state: "done", text: `${body.to} decides in your place now.` };
+    const { warning } = await get(api.POST("/api/gates/{id}/delegate", { params: { path: { id: gate.id } }, body }));
+    const text = `${body.to} decides in your place now.${warning ? ` Look at the name: ${warning}.` : ""}`;
+    return { step: "acknowledged", verb: d.verb, state: "done", text };
+  }
+  if (d.verb === "take-back") {
+    await get(api.POST("/api/gates/{id}/take-back", { params: { path: { id: gate.id } }, body: { reason: d.reason } }));
+    return { step: "acknowledged", verb: d.verb, state: "done", text: "You decide it again." };
   }
   if (inSession(gate)) {
     const body = { reason: d.reason, ...(d.value ? { value: compact(d.value) } : {}) };
@@ -103,7 +113,7 @@ async function byLogin(gate: Gate, d: Draft): Promise<Outcome> {
 }
 
 function post(
-  verb: Exclude<Verb, "delegate">,
+  verb: Exclude<Verb, "delegate" | "take-back">,
   init: { params: { path: { id: string } }; body: Schemas["DecideBody"] },
 ) {
   switch (verb) {

@@ -19,7 +19,7 @@ import { onRecord, pretty, texts, type Node } from "../text/json";
 import { threadPath } from "../thread/address";
 import { Actions } from "./actions";
 import { Approved } from "./content";
-import { done, stateOf, useOutcome } from "./decide";
+import { done, forget, stateOf, useOutcome } from "./decide";
 import { useDraft } from "./draft";
 import { isUnknown, rightOf } from "./right";
 import css from "./detail.module.css";
@@ -65,6 +65,7 @@ export function GateDetail({ listed, gone, back, go, page, byItself, children }:
     if (outcome?.step !== "acknowledged") return;
     announce(`${done(outcome.verb)}. ${outcome.text}`);
     draft.open(undefined);
+    if (outcome.verb === "take-back") forget(listed.id); // it waits as it did before
   }, [outcome]);
   const payload = useMemo(() => onRecord(gate.payload), [gate.payload]);
   return (
@@ -215,7 +216,9 @@ function About({ gate, settled }: { gate: Gate; settled: boolean }) {
           <Said>
             {a.escalation
               ? `since its escalation ${a.replace ? "only" : "also"} ${a.to.join(", ")}`
-              : `${a.by} handed it to ${a.to.join(", ")}`}
+              : a.takesBack
+                ? `${a.by} took it back`
+                : `${a.by} handed it to ${a.to.join(", ")}`}
           </Said>
         </span>
       ))}

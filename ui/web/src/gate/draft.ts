@@ -25,6 +25,7 @@ export function useDraft(gate: Gate) {
   const edit = useEdit(verb === "respond" ? schema : undefined);
   const check = useRef<Check>(undefined);
   const send = useRef<() => void>(undefined);
+  const judge = useRef<() => string>(undefined);
   const key = `${gate.id} ${verb ?? ""}`;
   useEffect(() => {
     if (!takesValue(verb) || !edit.value) return;
@@ -47,6 +48,8 @@ export function useDraft(gate: Gate) {
     check,
     /** send is what Shift-Enter does, also in the form. */
     send,
+    /** judge says why the person cannot be named. It is set by their field. */
+    judge,
     open(next: Verb | undefined) {
       setVerb(next);
       edit.close();

@@ -50,12 +50,16 @@ function eventsOf(grant: Grant): Event[] {
   ];
   const between: (Event & { at: string })[] = [
     ...(g.assignments ?? []).map((a) => ({
-      name: a.escalation ? "Escalated" : "Delegated",
+      name: a.escalation ? "Escalated" : a.takesBack ? "Taken back" : "Delegated",
       at: a.at,
       tone: "done" as const,
       lines: [
         <Said>
-          {a.escalation ? `to ${a.to.join(", ")}${a.replace ? " only" : ""}` : `${a.by} to ${a.to.join(", ")}`}
+          {a.escalation
+            ? `to ${a.to.join(", ")}${a.replace ? " only" : ""}`
+            : a.takesBack
+              ? `by ${a.by}`
+              : `${a.by} to ${a.to.join(", ")}`}
         </Said>,
         a.reason && <Said>{`“${a.reason}”`}</Said>,
       ].filter(Boolean),

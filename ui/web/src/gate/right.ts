@@ -39,9 +39,9 @@ const words: Record<Verb, Word> = {
   respond: { name: "Respond", says: "Answer in place of the action" },
   delegate: {
     name: "Delegate",
-    says: "Let somebody else decide in your place",
-    risk: "You cannot take it back, and no one checks whether there is such a person.",
+    says: "Let somebody else decide in your place, until you take it back",
   },
+  "take-back": { name: "Take it back", says: "Decide yourself again, as long as they have not" },
 };
 
 /** An unknown outcome has the same verdicts, and they say something else. */
@@ -57,3 +57,12 @@ const unknown: Partial<Record<Verb, Word>> = {
 
 /** wordOf says what a verdict does to a question. */
 export const wordOf = (gate: Pick<Gate, "kind">, verb: Verb): Word => (isUnknown(gate) && unknown[verb]) || words[verb];
+
+/** handed is to whom a person handed their right, if they did and it is not taken back. */
+export function handed({ assignments = [] }: Pick<Gate, "assignments">, me: string | undefined): string | undefined {
+  const back = assignments.map((a) => a.takesBack ?? 0);
+  const given = assignments.filter(
+    (a) => a.by === me && !a.escalation && !a.substitution && !a.takesBack && !back.includes(a.seq ?? 0),
+  );
+  return given.at(-1)?.to[0];
+}

@@ -34,7 +34,7 @@ export const look = (link: Link): Promise<Asked> =>
 export const decide =
   (link: Link) =>
   async (gate: Gate, d: Draft): Promise<Outcome> => {
-    if (d.verb === "delegate") throw new Error("a link hands nothing on");
+    if (d.verb === "delegate" || d.verb === "take-back") throw new Error("a link hands nothing on");
     const { vote, missing } = await get(
       api.POST("/api/gates/{id}/decide-by-token", {
         params: { path: { id: link.id }, query: { values } },

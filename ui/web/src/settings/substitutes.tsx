@@ -1,14 +1,17 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { api, get } from "../api/client";
 import { useSubstitutes, type Substitution } from "../data/settings";
 import { queries } from "../data/query";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
+import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { Table } from "../parts/table";
 import { exact } from "../parts/time";
 import css from "./settings.module.css";
+
+const ChoosePerson = later(async () => (await import("../parts/choose-person")).ChoosePerson);
 
 const again = () => queries.invalidateQueries({ queryKey: ["substitutes"] });
 
@@ -75,6 +78,8 @@ function Name({ act }: { act: (send: () => Promise<unknown>) => Promise<unknown>
   const [until, setUntil] = useState(local(new Date(Date.now() + 7 * 86_400_000)));
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
+  const [lacks, setLacks] = useState("");
+  const judge = useRef<() => string>(undefined);
   const submit = async () => {
     setBusy(true);
     const body = { to: to.trim(), until: new Date(until).toISOString(), ...(reason ? { reason } : {}) };
@@ -87,7 +92,9 @@ function Name({ act }: { act: (send: () => Promise<unknown>) => Promise<unknown>
       aria-label="name a substitute"
       onSubmit={(e) => {
         e.preventDefault();
-        void submit();
+        const found = judge.current?.() ?? "The names are not there yet.";
+        setLacks(found);
+        if (!found) void submit();
       }}
     >
       <p className={css.says}>
@@ -95,10 +102,19 @@ function Name({ act }: { act: (send: () => Promise<unknown>) => Promise<unknown>
         you have not.
       </p>
       <div className={css.fields}>
-        <label>
-          Who
-          <input required maxLength={200} autoComplete="off" value={to} onChange={(e) => setTo(e.target.value)} />
-        </label>
+        <div className={css.who}>
+          <span aria-hidden>Who</span>
+          <ChoosePerson
+            label="Who"
+            value={to}
+            set={(name) => {
+              setTo(name);
+              setLacks("");
+            }}
+            judge={judge}
+            risk="If there is no such person, what is asked of you waits while you are away."
+          />
+        </div>
         <label>
           Until
           <input required type="datetime-local" value={until} onChange={(e) => setUntil(e.target.value)} />
@@ -111,6 +127,11 @@ function Name({ act }: { act: (send: () => Promise<unknown>) => Promise<unknown>
           Name a substitute
         </Button>
       </div>
+      {lacks && (
+        <p className={css.bad} role="alert">
+          <Said>{lacks}</Said>
+        </p>
+      )}
       <Hidden texts={[to, reason]} />
     </form>
   );

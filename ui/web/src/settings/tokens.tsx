@@ -1,8 +1,9 @@
 import { KeyRound } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { api, get, Problem, type Role, type Schemas } from "../api/client";
 import { useTokens, type Token } from "../data/proof";
 import { queries } from "../data/query";
+import { announce } from "../parts/announce";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Chip } from "../parts/chip";
@@ -81,13 +82,27 @@ export function Tokens() {
   );
 }
 
+const rule = "Letters, digits and . _ : $ @ + - without spaces";
+
+/** nameFault says what a token cannot be called. */
+export function nameFault(name: string): string {
+  const bad = /[^A-Za-z0-9._:$@+-]/u.exec(name)?.[0];
+  if (bad === undefined) return "";
+  return bad === " " ? `A space is not allowed. ${rule}.` : `“${bad}” is not allowed. ${rule}.`;
+}
+
 function Create({ made }: { made: (c: Schemas["Created"]) => void }) {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("viewer");
   const [days, setDays] = useState(90);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState("");
+  const field = useRef<HTMLInputElement>(null);
   const create = async () => {
+    const found = nameFault(name.trim());
+    setWrong(found);
+    if (found) return field.current?.focus();
     setBusy(true);
     setError(undefined);
     const expiresAt = days ? { expiresAt: new Date(Date.now() + days * 86_400_000).toISOString() } : {};
@@ -117,13 +132,22 @@ function Create({ made }: { made: (c: Schemas["Created"]) => void }) {
           <label>
             Name
             <input
+              ref={field}
               required
               maxLength={200}
               autoComplete="off"
+              aria-describedby="token-name"
+              aria-invalid={wrong !== "" || undefined}
               placeholder="what it does is recorded under it"
               value={name}
-              onChange={(e) => setName(e.target.value)}
+              onChange={(e) => {
+                setName(e.target.value);
+                setWrong("");
+              }}
             />
+            <span id="token-name" className={wrong ? css.bad : undefined} role={wrong ? "alert" : undefined}>
+              <Said>{wrong || rule}</Said>
+            </span>
           </label>
           <label>
             Role
@@ -154,26 +178,36 @@ function Create({ made }: { made: (c: Schemas["Created"]) => void }) {
   );
 }
 
-/** Shown shows a secret once: it is in the memory of this page, and nowhere else. */
-const Shown = ({ made, close }: { made: Schemas["Created"]; close: () => void }) => (
-  <Card
-    title={
-      <>
-        The token of <Said>{made.name}</Said>
-      </>
-    }
-    label="the new token"
-  >
-    <div className={css.secret} role="status">
-      <p>It is shown only now. Copy it, and give it to who will use it: the server keeps its hash alone.</p>
-      <Id whole>{made.token}</Id>
-      <p className={css.says}>
-        {made.role}, {made.expiresAt ? `until ${exact(made.expiresAt)}` : "without an end"}
-      </p>
-      <Button onClick={close}>I have it</Button>
-    </div>
-  </Card>
-);
+/** Shown shows a secret once: it is in the memory of this page, and nowhere else. It takes the focus and is read out. */
+function Shown({ made, close }: { made: Schemas["Created"]; close: () => void }) {
+  const at = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    at.current?.querySelector("button")?.focus();
+    announce(`The token of ${made.name} is made. Copy it now: it is not shown again.`);
+  }, []);
+  return (
+    <Card
+      title={
+        <>
+          The token of <Said>{made.name}</Said>
+        </>
+      }
+      label="the new token"
+    >
+      <div ref={at} className={css.secret}>
+        <p>
+          Copy it now and give it to the person or program that will use it. It is not shown again: the server keeps
+          only its hash.
+        </p>
+        <Id whole>{made.token}</Id>
+        <p className={css.says}>
+          {made.role}, {made.expiresAt ? `until ${exact(made.expiresAt)}` : "without an end"}
+        </p>
+        <Button onClick={close}>I have copied it</Button>
+      </div>
+    </Card>
+  );
+}
 
 /** Revoke is confirmed with the token's name: it cannot be taken back. */
 function Revoke({ of, close }: { of: Token | undefined; close: () => void }) {

@@ -15,6 +15,7 @@ const keys: [string, string, string][] = [
   ["A question", "e", "edit"],
   ["A question", "p", "respond"],
   ["A question", "d", "delegate"],
+  ["A question", "t", "take back what you delegated"],
   ["A question", "h", "hide it from your inbox for a while"],
   ["A thread", "←  →", "the checkpoint before, the one after; j and k do the same"],
   ["A thread", "Shift ←  →", "the question or effect before, the one after"],
