@@ -47,7 +47,10 @@ test("a run is started with the input of an earlier one, another amount, a name 
   await page.getByRole("button", { name: /^invoice-1020/ }).click();
   const amount = form.getByRole("textbox", { name: /^Amount/ });
   await amount.fill("12.3x");
-  assert.ok(await form.getByRole("button", { name: "Start" }).isDisabled(), "12.3x is taken as a number");
+  await form.getByRole("button", { name: "Start" }).click();
+  await form.getByText("“Amount” must be a number, with a point as in 12.50.").waitFor();
+  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-invalid") === "true");
+  assert.equal(await page.evaluate(() => document.activeElement.value), "12.3x", "the focus is not on the wrong field");
   await amount.fill("12.30");
   await form.getByText("Name, time and labels").click();
   await form.getByRole("textbox", { name: "Thread" }).fill("invoice-a/b");
@@ -63,8 +66,11 @@ test("a run is started with the input of an earlier one, another amount, a name 
   assert.match(sent.input, /"IBAN":"/);
   assert.doesNotMatch(sent.input, /"Receipt"|"Outcome"|null|""/, "what was left empty is sent");
   assert.deepEqual(sent.labels, { team: "blue" });
+  await page.waitForFunction(() => document.activeElement?.textContent === "invoice-a/b");
+  assert.ok(await form.getByRole("button", { name: "Started" }).isDisabled(), "the same may be started at once again");
+  await form.getByRole("button", { name: "Start another like it" }).click();
   await form.getByRole("textbox", { name: "Thread" }).fill("invoice-a/b"); // once more
-  await form.getByRole("button", { name: "Start" }).click();
+  await form.getByRole("button", { name: "Start", exact: true }).click();
   await form.getByRole("alert").getByText("No run began.").waitFor();
   await page.goto(`${server.url}/threads?label=team%3Dblue`);
   await page.getByRole("link", { name: "invoice-a/b" }).waitFor();
@@ -89,12 +95,50 @@ test("a count leads to its threads", async () => {
   await close();
 });
 
-test("a form in which nothing is filled is refused by what is missing, and not as JSON", async () => {
+test("a form in which nothing is filled is refused by what it takes, and begins nothing at once", async () => {
   const { page, close } = await open(browser, server, "/programs/newsletter");
   const form = page.getByRole("region", { name: "start" });
   const sent = page.waitForRequest((r) => r.method() === "POST" && /\/runs/.test(r.url()));
   await form.getByRole("button", { name: "Start" }).click();
+  await form.getByRole("alert").getByText("Nothing is filled in. The program takes “").waitFor();
+  await page.waitForFunction(() => document.activeElement?.matches("form input, form textarea, form select"));
+  await form.getByRole("button", { name: "Start with nothing" }).click();
   assert.equal((await sent).postDataJSON().input, "{}");
+  await close();
+});
+
+test("what is typed stays while somebody looks elsewhere, and a lost answer begins one run", async () => {
+  const { page, close } = await open(browser, server, "/programs/refund");
+  const form = page.getByRole("region", { name: "start" });
+  const request = form.getByRole("textbox", { name: /^Request/ });
+  await form.getByRole("button", { name: "Start" }).click();
+  await form.getByRole("alert").getByText("needs a value").first().waitFor();
+  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-invalid") === "true");
+  await request.fill("please refund order 8851");
+  const screens = page.getByRole("navigation", { name: "screens" });
+  await screens.getByRole("link", { name: "Threads" }).click();
+  await page.getByRole("link", { name: "refund-8905" }).first().waitFor();
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector("form textarea")?.value === "please refund order 8851");
+  const keys = [];
+  await page.route(/\/runs/, async (route) => {
+    keys.push(route.request().headers()["idempotency-key"]);
+    if (keys.length > 1) return route.continue();
+    await route.fetch(); // it arrives, and its answer does not
+    await route.abort();
+  });
+  await form.getByRole("button", { name: "Start" }).click();
+  await form.getByRole("alert").getByText("It is not known whether the run began.").waitFor();
+  await form.getByRole("button", { name: "Start" }).dblclick();
+  const link = form.getByRole("status").getByRole("link");
+  await link.waitFor();
+  assert.deepEqual(keys, [keys[0], keys[0]], "a lost answer or a double click is another run");
+  const name = await link.textContent();
+  assert.equal(await link.getAttribute("href"), `/threads/${name}`);
+  assert.doesNotMatch(name, /…/, "the name is not whole");
+  await screens.getByRole("link", { name: "Threads" }).click();
+  await page.goBack();
+  await form.getByRole("button", { name: "Started" }).waitFor();
   await close();
 });
 

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { compact, keep, pretty, read, type Node } from "../text/json";
 import { complete, draws, given as without } from "./blank";
+import { pathOf, placeOf } from "./place";
 
 export type Edit = ReturnType<typeof useEdit>;
 
@@ -55,7 +56,25 @@ function invalid(raw: string | undefined, value: Node | undefined): string {
     if (raw !== undefined) read(raw);
     else if (value) JSON.parse(compact(value));
   } catch (error) {
-    return raw !== undefined ? `This is not JSON: ${(error as Error).message}` : "A value is not complete.";
+    if (raw !== undefined) return `This is not JSON: ${(error as Error).message}`;
+    return `${placeOf(unreadIn(value) ?? "", undefined, "The value")} is not complete. A number has a point, as in 12.50.`;
   }
   return "";
+}
+
+/** unreadIn returns the path of the first part of a value that is no JSON. */
+export function unreadIn(node: Node | undefined, path = ""): string | undefined {
+  const parts =
+    node?.kind === "object"
+      ? node.members.map((m) => unreadIn(m.value, pathOf(m.name, path)))
+      : node?.kind === "array"
+        ? node.items.map((n, i) => unreadIn(n, `${path}/${i}`))
+        : [];
+  if (node?.kind !== "text") return parts.find((p) => p !== undefined);
+  try {
+    JSON.parse(node.source);
+    return undefined;
+  } catch {
+    return path;
+  }
 }

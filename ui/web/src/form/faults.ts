@@ -3,6 +3,7 @@
 
 import { compact, isText, member, stringOf, type Node } from "../text/json";
 import { isAbsent, needed } from "./blank";
+import { pathOf } from "./place";
 
 /** A Fault is at a place of a value, which its path leads to: /items/0/name, or "" for the whole. */
 export type Fault = { path: string; says: string; missing?: boolean };
@@ -16,9 +17,6 @@ const words: Record<string, string> = {
   array: "a list",
   null: "nothing",
 };
-
-/** pathOf returns the JSON pointer of a member below a path. */
-export const pathOf = (name: string, path = "") => `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
 const typesOf = (schema: Node | undefined): string[] => {
   const type = member(schema, "type");

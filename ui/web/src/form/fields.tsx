@@ -6,7 +6,8 @@ import { compact, fill, member, stringNode, stringOf, type Node } from "../text/
 import { createContext, useContext, useId } from "react";
 import { hiddenIn } from "../text/hidden";
 import { absent, isAbsent, needed, typeOf as typeIn } from "./blank";
-import { pathOf, type Fault } from "./faults";
+import type { Fault } from "./faults";
+import { pathOf } from "./place";
 import css from "./form.module.css";
 
 type FieldProps = {

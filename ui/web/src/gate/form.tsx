@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { Problem, type Gate } from "../api/client";
-import { faultsOf, pathOf, type Fault } from "../form/faults";
+import { faultsOf, type Fault } from "../form/faults";
 import { Labels } from "../form/fields";
 import { SchemaForm } from "../form/form";
+import { pathOf, placeOf } from "../form/place";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
-import { member, onRecord, type Node } from "../text/json";
+import { onRecord, type Node } from "../text/json";
 import { useOutcome } from "./decide";
 import type { Draft } from "./draft";
 import { isUnknown } from "./right";
@@ -33,7 +34,7 @@ export function ValueForm({ gate, draft }: { gate: Gate; draft: Draft }) {
     setAsked(true);
     requestAnimationFrame(() => show(ref.current?.querySelector<HTMLElement>("[aria-invalid=true]")));
     const more = found.length > 1 ? `, and ${found.length - 1} more` : "";
-    return found[0] && `${named(found[0], schema)} ${found[0].says}${more}.`;
+    return found[0] && `${placeOf(found[0].path, schema, "The answer")} ${found[0].says}${more}.`;
   };
   useEffect(() => {
     draft.check.current = check;
@@ -92,20 +93,6 @@ function show(field: HTMLElement | null | undefined) {
 function titleOf(gate: Gate, draft: Draft): string {
   if (draft.verb === "edit") return "What goes on in place of what was asked";
   return isUnknown(gate) ? "Its result, since it was done" : "Your answer";
-}
-
-/** named returns how a form calls the place of a fault. */
-function named(fault: Fault, schema: Node | undefined): string {
-  const names = fault.path.split("/").slice(1);
-  let of = schema;
-  let name = "The answer";
-  for (const n of names) {
-    const plain = n.replaceAll("~1", "/").replaceAll("~0", "~");
-    const index = /^\d+$/.test(n) && member(of, "items");
-    of = index || member(member(of, "properties"), plain);
-    name = index ? `${name}, entry ${Number(n) + 1},` : `“${plain}”`;
-  }
-  return name;
 }
 
 /** ofServer returns what the server refused in a value, at its place where the server names one. */

@@ -1,6 +1,7 @@
 // One thing done to many threads: in requests of some each, with what became of each thread.
 
 import { api, get, Problem, type Schemas } from "../api/client";
+import { newKey } from "../text/key";
 import { paramsOf, type Filter } from "./filter";
 
 export type Verb = "resume" | "cancel" | "release";
@@ -13,7 +14,7 @@ const maxCollected = 20_000;
 
 const send = (verb: Verb, threads: string[], reason: string, dryRun: boolean) => {
   const options = {
-    params: { header: { "Idempotency-Key": crypto.randomUUID() } },
+    params: { header: { "Idempotency-Key": newKey() } },
     body: { threads, limit: threads.length, ...(reason ? { reason } : {}), ...(dryRun ? { dryRun } : {}) },
   };
   switch (verb) {
