@@ -46,6 +46,10 @@ type ThreadQuery struct {
 	Node     string // with a branch that has not ended and is at this node
 	Version  string // with a branch that has not ended, of this version of its program
 
+	By    string    // that this person or token began
+	Since time.Time // begun then or later; zero: at any time
+	Until time.Time // begun before then; zero: at any time
+
 	Limit int // how many; 0 is all
 }
 
@@ -56,7 +60,16 @@ func (c *Client) Threads(ctx context.Context, q *ThreadQuery) iter.Seq2[*Thread,
 	}
 	return exactList[*Thread](ctx, c, "/api/threads", given(
 		"status", string(q.Status), "graph", q.Program, "waiting", ifSet(q.Waiting), "q", q.Text, "label", q.Label, "order", q.Order,
-		"released", ifSet(q.Released), "unknown", ifSet(q.Unknown), "node", q.Node, "version", q.Version), q.Limit)
+		"released", ifSet(q.Released), "unknown", ifSet(q.Unknown), "node", q.Node, "version", q.Version,
+		"by", q.By, "since", timeText(q.Since), "until", timeText(q.Until)), q.Limit)
+}
+
+// timeText returns a time as a parameter has it; the zero time is left out.
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
 }
 
 // ifSet returns the value of a parameter that is on or left out.

@@ -44,14 +44,23 @@ type Filter struct {
 	// Version selects threads with a branch that has not ended and has a head of this version of
 	// its program ([posthouse.Header.Fingerprint]). With Node it is the same branch.
 	Version string
+
+	// By selects threads that this person or token began: the first checkpoint of the current
+	// generation has the name.
+	By string
+
+	// Since and Until select threads that began then or later, and before then; 0: any. A list by
+	// activity ends where the older ones begin.
+	Since, Until posthouse.Millis
 }
 
 // reads reports whether f needs more than a thread's summary.
-func (f *Filter) reads() bool { return f.Unknown || f.Node != "" || f.Version != "" }
+func (f *Filter) reads() bool { return f.Unknown || f.Node != "" || f.Version != "" || f.By != "" }
 
 // may reports whether f can select a thread, by its summary.
 func (f *Filter) may(t *posthouse.ThreadInfo) bool {
-	return (!f.Unknown || len(t.Begun) > 0) && (!f.Saved || t.Status == posthouse.StatusSaved && len(t.Branches) > 0) && (f.Node == "" && f.Version == "" || len(openBranches(t)) > 0)
+	return t.Created >= f.Since && (f.Until == 0 || t.Created < f.Until) && (f.By == "" || len(t.Branches) > 0) &&
+		(!f.Unknown || len(t.Begun) > 0) && (!f.Saved || t.Status == posthouse.StatusSaved && len(t.Branches) > 0) && (f.Node == "" && f.Version == "" || len(openBranches(t)) > 0)
 }
 
 // match reads whether f selects a thread, with a branch of a status if one is given. It reads the
@@ -67,6 +76,12 @@ func (f *Filter) match(ctx context.Context, l *ledger.Ledger, t *posthouse.Threa
 			return false, err
 		}
 	}
+	if f.By != "" {
+		by, err := starter(ctx, l, t)
+		if err != nil || by != f.By {
+			return false, err
+		}
+	}
 	if !f.Unknown {
 		return true, nil
 	}
@@ -74,6 +89,30 @@ func (f *Filter) match(ctx context.Context, l *ledger.Ledger, t *posthouse.Threa
 	err := (&reader{ctx: ctx, l: l, t: t}).effects(face)
 	return face.Unknown > 0, err
 }
+
+// minute is how exactly threads are in the order of their activity.
+const minute posthouse.Millis = 60_000
+
+// starter returns who began the current generation of a thread, and "" where that cannot be read.
+func starter(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) (string, error) {
+	for e, err := range l.Store().Read(ctx, t.Thread, posthouse.Range{From: t.First, Limit: firstEntries, Headers: true}) {
+		if err != nil {
+			return "", unlessUnread(err)
+		}
+		made, err := e.Checkpoints()
+		if err != nil {
+			return "", unlessUnread(err)
+		}
+		if len(made) > 0 {
+			return made[0].By, nil
+		}
+	}
+	return "", nil
+}
+
+// firstEntries bounds how many entries of a generation are read for its first checkpoint: signals and
+// claims may stand before it.
+const firstEntries = 20
 
 // Find returns at most limit threads that the query and the filter select, in the order of the query, and
 // where the page after them goes on, "" at the end: a cursor for [GoOn]. A page ends early after
@@ -93,6 +132,8 @@ func Find(ctx context.Context, l *ledger.Ledger, q posthouse.ThreadQuery, f *Fil
 			return nil, "", err
 		case len(page) == limit || looked == MaxWalk || read == MaxRead:
 			return page, last, nil
+		case q.Newest && t.Updated+minute <= f.Since: // and so are all that follow
+			return page, "", nil
 		}
 		last = Cursor(&q, t)
 		looked++

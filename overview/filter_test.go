@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -73,6 +74,45 @@ func TestFind(t *testing.T) {
 	}
 	if want := []string{"a", "b", "e"}; !slices.Equal(seen, want) && !slices.Equal(seen, append(want, "")) {
 		t.Errorf("by pages of one: %q", seen)
+	}
+}
+
+// TestFindBegun finds threads by who began them and when, not by who or what moved them later.
+func TestFindBegun(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000)
+	l := open(t, &ledger.Options{Now: func() time.Time { return now }})
+	begin := func(thread, by string) posthouse.Millis {
+		now = now.Add(time.Hour)
+		commit(t, l, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, By: by, Status: posthouse.StatusInterrupted, Graph: "refund"}})
+		return posthouse.Millis(now.UnixMilli())
+	}
+	begin("a", "alice")
+	second := begin("b", "bob")
+	third := begin("c", "alice")
+	begin("a", "bob") // goes on with it
+	if _, err := l.Signal(t.Context(), "d", posthouse.Signal{Name: "go", Early: true}); err != nil {
+		t.Fatal(err)
+	}
+	begin("d", "alice") // a signal came before
+	for _, q := range []posthouse.ThreadQuery{{}, {Newest: true}} {
+		for _, c := range []struct {
+			f    overview.Filter
+			want string
+		}{
+			{overview.Filter{By: "alice"}, "a c d"},
+			{overview.Filter{By: "bob"}, "b"},
+			{overview.Filter{By: "dana"}, ""},
+			{overview.Filter{Since: second}, "b c d"},
+			{overview.Filter{Until: third}, "a b"},
+			{overview.Filter{Since: second, Until: third}, "b"},
+			{overview.Filter{By: "alice", Since: second}, "c d"},
+		} {
+			page, next, err := overview.Find(t.Context(), l, q, &c.f, 10)
+			slices.SortFunc(page, func(a, b *posthouse.ThreadInfo) int { return strings.Compare(a.Thread, b.Thread) })
+			if err != nil || names(page) != c.want || next != "" {
+				t.Errorf("newest %v, %+v: %q, %q, %v; want %q", q.Newest, c.f, names(page), next, err, c.want)
+			}
+		}
 	}
 }
 

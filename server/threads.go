@@ -30,7 +30,7 @@ func (ts *threads) Routes() []*api.Route {
 			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List threads", Handle: ts.list,
 			Notes: "The thread with the newest entry first: exactly within a page, by the minute from page to page. next is good for the same order. " +
 				"Who pages by activity sees each thread that rests exactly once; one that gets an entry meanwhile moves to the front and may be missing from the pages that follow, where the next list begins with it. By name (asc, desc) pages miss none. " +
-				"The filters unknown, node and version read threads' logs: a page of theirs looks at 20,000 threads at most, reads 1,000 at most, and may be short, or empty, and have a next. They are not counted. The same holds for status=saved, which reads summaries.",
+				"The filters unknown, node, version and by read threads' logs: a page of theirs looks at 20,000 threads at most, reads 1,000 at most, and may be short, or empty, and have a next. They are not counted. The same holds for since, until and status=saved, which read summaries.",
 			Query: []api.Param{
 				{Name: "status", Kind: api.EnumParam, Values: append(slices.Clone(statusValues), overview.Saved), Help: "with this status, and with node or version that of the branch there; saved: without one, since it was saved by hand and nothing runs it"},
 				{Name: "graph", Kind: api.TextParam, Help: "of this program"},
@@ -40,6 +40,8 @@ func (ts *threads) Routes() []*api.Route {
 				{Name: "unknown", Kind: api.BoolParam, Def: "false", Help: "true: with effects of an unknown outcome only"},
 				{Name: "node", Kind: api.TextParam, Help: "with a branch that has not ended and is at this node: it runs next, waits there, or failed there"},
 				{Name: "version", Kind: api.TextParam, Help: "with a branch that has not ended, of this version of its program"},
+				{Name: "by", Kind: api.TextParam, Help: "that this person or token began"},
+				{Name: "since", Kind: api.TimeParam, Help: "begun then or later"}, {Name: "until", Kind: api.TimeParam, Help: "begun before then"},
 				{Name: "waiting", Kind: api.BoolParam, Def: "false", Help: "true: with open gates only"},
 				{Name: "released", Kind: api.BoolParam, Def: "false", Help: "true: with released versions only, also those that have not begun anew"}, threadOrder, limitParam, cursorParam, fieldsParam,
 			},
@@ -102,13 +104,14 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 // page finds the threads of a list, by the store where it can.
 func (ts *threads) page(r *api.Request, q posthouse.ThreadQuery) ([]*posthouse.ThreadInfo, string, error) {
 	limit := r.Number("limit", defaultLimit)
-	f := overview.Filter{Unknown: r.Query["unknown"] == "true", Saved: r.Query["status"] == overview.Saved, Node: r.Query["node"], Version: r.Query["version"]}
+	f := overview.Filter{Unknown: r.Query["unknown"] == "true", Saved: r.Query["status"] == overview.Saved, Node: r.Query["node"], Version: r.Query["version"],
+		By: r.Query["by"], Since: r.Millis("since"), Until: r.Millis("until")}
 	if f == (overview.Filter{}) {
 		q.Limit = limit + 3
 		return api.Collect(overview.OfPeople(ts.ledger.Threads(r.Context(), q)), limit, func(t *posthouse.ThreadInfo) string { return overview.Cursor(&q, t) })
 	}
 	if r.Query["counts"] == "true" {
-		return nil, "", posthouse.Invalid("counts", "cannot be joined with unknown, node, version or status=saved: what these find is not counted")
+		return nil, "", posthouse.Invalid("counts", "cannot be joined with unknown, node, version, by, since, until or status=saved: what these find is not counted")
 	}
 	return overview.Find(r.Context(), ts.ledger, q, &f, limit)
 }

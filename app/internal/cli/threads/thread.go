@@ -35,7 +35,7 @@ func Thread(e *env.Env) *cobra.Command {
 
 func threadList(e *env.Env) *cobra.Command {
 	var status, graph, order, label, search string
-	var node, version string
+	var node, version, by, since, until string
 	var waiting, released, unknown bool
 	var limit int
 	cmd := &cobra.Command{
@@ -46,16 +46,18 @@ activity is read moves to its front and may be missing; a list by name misses no
 
 With --unknown it lists those with an effect on the world of an unknown outcome,
 with --node those that stand at a node, with --version those on a version of their
-program. For these three the server reads logs, so a list of many threads takes longer.`,
+program, with --by those that somebody began. For these four the server reads logs, so a
+list of many threads takes longer.`,
 		Example: `  posthouse thread list
   posthouse thread list --unknown
   posthouse thread list --graph refund --node approve
+  posthouse thread list --by alice --since 2026-01-31T12:00:00Z
   posthouse thread list --search acme --label team=blue
   posthouse thread list --order asc --limit 0
   posthouse thread ls --status failed --json`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
 			q := env.Params("status", status, "graph", graph, "label", label, "q", search, "order", order, "waiting", env.IfSet(waiting), "released", env.IfSet(released),
-				"unknown", env.IfSet(unknown), "node", node, "version", version)
+				"unknown", env.IfSet(unknown), "node", node, "version", version, "by", by, "since", since, "until", until)
 			threads, more, err := env.UpTo[*server.Thread](ctx, c, "/api/threads", q, limit)
 			if err != nil {
 				return err
@@ -76,6 +78,9 @@ program. For these three the server reads logs, so a list of many threads takes 
 	f.BoolVar(&unknown, "unknown", false, "only with effects on the world of an unknown outcome")
 	f.StringVar(&node, "node", "", "only with a branch that has not ended and is at this node: it runs next, waits there, or failed there")
 	f.StringVar(&version, "version", "", "only with a branch that has not ended, of this version of its program")
+	f.StringVar(&by, "by", "", "only begun by this person or token")
+	f.StringVar(&since, "since", "", "only begun then or later, as 2026-01-31T12:00:00Z")
+	f.StringVar(&until, "until", "", "only begun before then")
 	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
 	e.LimitFlag(cmd, &limit)
 	return cmd
