@@ -33,8 +33,7 @@ test("threads are found, narrowed and opened with the keyboard alone, and the ad
     const found = [...document.querySelectorAll("[role=cell] a")].map((a) => a.innerText);
     return found.length > 2 && found.every((name) => name.startsWith("refund-88"));
   });
-  await page.keyboard.press("Enter"); // leaves the field
-  await page.keyboard.press("j");
+  await page.keyboard.press("Enter"); // leaves the field for the first row
   await page.keyboard.press("j");
   const at = (await names(page))[1];
   await page.locator("[role=row][aria-current] a").getByText(at, { exact: true }).waitFor();

@@ -6,6 +6,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app";
 import { queries } from "./data/query";
+import "./shell/came";
 import { applyTheme } from "./shell/theme";
 
 applyTheme();

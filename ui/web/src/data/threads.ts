@@ -26,10 +26,11 @@ const readPage = (filter: Filter, limit: number, cursor: string | undefined, sig
 
 /**
  * useThreads lists threads by page, newest activity first. Events refresh the first page and the page
- * that seen names, which is the one on the screen. Give it a key by the filter: it begins once.
+ * that seen names, which is the one on the screen. Give it a key by the filter: it begins once, with what
+ * was read before, if anything is kept of that.
  */
-export function useThreads(filter: Filter) {
-  const [listing, setListing] = useState<Listing<Thread>>();
+export function useThreads(filter: Filter, kept?: Listing<Thread>) {
+  const [listing, setListing] = useState(kept);
   const [seen, setSeen] = useState(-1);
   const [more, setMore] = useState<{ busy: boolean; error?: unknown }>({ busy: false });
   const head = useQuery({
@@ -74,6 +75,7 @@ export function useThreads(filter: Filter) {
   const see = useCallback((row: number) => setSeen(of[row] ?? -1), [of]);
   return {
     rows,
+    listing,
     pending: !listing && !head.error,
     error: head.error,
     more,

@@ -1,31 +1,12 @@
-import {
-  Check,
-  CircleHelp,
-  Clock,
-  Columns3,
-  FileUp,
-  Filter as FilterIcon,
-  Bookmark,
-  Pause,
-  Play,
-  Save,
-  Search,
-  Trash2,
-  X,
-  Ban,
-} from "lucide-react";
+import { Ban, Check, CircleHelp, Clock, Pause, Play, Save, Search, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { usePrograms, useSaved, useShownCounts, useUnknown } from "../data/threads";
-import { Button } from "../parts/button";
-import { Menu } from "../parts/menu";
 import { Pill } from "../parts/pill";
 import { Said } from "../parts/said";
 import { useKeys } from "../shell/keys";
 import { many } from "../text/count";
-import { columns, usual as usualColumns } from "./columns";
-import { addressOf, filterOf, isNarrow, statuses, typed, type Filter, type Status } from "./filter";
-import { useColumns, useViews } from "./kept";
+import { addressOf, isNarrow, statuses, typed, type Filter, type Status } from "./filter";
 import css from "./narrow.module.css";
 
 const icon = { size: 14, strokeWidth: 1.5, "aria-hidden": true } as const;
@@ -44,7 +25,7 @@ const always: Status[] = ["waiting", "running", "failed", "done"];
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** SearchField narrows to names, ids and labels that begin so, a moment after the last key. */
-export function SearchField({ filter }: { filter: Filter }) {
+export function SearchField({ filter, leave }: { filter: Filter; leave: (changes: boolean) => void }) {
   const [, go] = useLocation();
   const shown = filter.q ?? "";
   const [text, setText] = useState(shown);
@@ -80,11 +61,12 @@ export function SearchField({ filter }: { filter: Filter }) {
               const { q: _, ...rest } = filter;
               setText("");
               go(addressOf({ ...rest, label: found.label }), { replace: true });
+              leave(true);
             } else {
               search(text);
-              field.current?.blur();
+              leave((typed(text).q ?? "") !== shown);
             }
-          } else if (e.key === "Escape") field.current?.blur();
+          } else if (e.key === "Escape") leave(false);
         }}
       />
     </label>
@@ -147,12 +129,34 @@ export function Pills({ filter }: { filter: Filter }) {
   );
 }
 
-const names: [keyof Filter & ("program" | "label" | "node" | "version"), string][] = [
+const names = [
   ["program", "program"],
   ["label", "label"],
   ["node", "at node"],
   ["version", "version"],
-];
+  ["by", "started by"],
+  ["since", "started since"],
+  ["until", "started until"],
+] as const;
+
+const offered = 2;
+
+/** Offers are the programs that somebody may have meant by what is searched for. */
+export function Offers({ filter }: { filter: Filter }) {
+  const { q, ...rest } = filter;
+  const text = q?.trim().toLowerCase() ?? "";
+  const programs = usePrograms(text.length > 1 && !filter.program);
+  if (text.length < 2 || filter.program) return null;
+  const meant = (programs.data ?? []).filter((p) => p.name.toLowerCase().startsWith(text)).slice(0, offered);
+  return meant.map((p) => (
+    <Link key={p.name} href={addressOf({ ...rest, program: p.name })} replace className={css.offer}>
+      Program is{" "}
+      <b>
+        <Said>{p.name}</Said>
+      </b>
+    </Link>
+  ));
+}
 
 /** Tokens say what else the list is narrowed to. A click widens it. */
 export const Tokens = ({ filter }: { filter: Filter }) => (
@@ -175,139 +179,3 @@ export const Tokens = ({ filter }: { filter: Filter }) => (
     })}
   </>
 );
-
-/** Tools are the menus: what else to narrow to, columns, and views. */
-export function Tools({ filter, wide }: { filter: Filter; wide: boolean }) {
-  return (
-    <div className={css.tools}>
-      <Menu name={wide ? "Filter" : ""} label="Filter" icon={<FilterIcon {...icon} />}>
-        {(close) => <FilterMenu key={addressOf(filter)} filter={filter} close={close} />}
-      </Menu>
-      <Menu name={wide ? "Views" : ""} label="Views" icon={<Bookmark {...icon} />}>
-        {(close) => <ViewsMenu filter={filter} close={close} />}
-      </Menu>
-      {wide && (
-        <Menu name="Columns" label="Columns" icon={<Columns3 {...icon} />}>
-          {() => <ColumnsMenu />}
-        </Menu>
-      )}
-      <Link
-        href="/file"
-        className={css.file}
-        aria-label="Open a file"
-        title="Look at a thread that was exported to a file"
-      >
-        <FileUp {...icon} />
-        {wide && "Open a file"}
-      </Link>
-    </div>
-  );
-}
-
-function FilterMenu({ filter, close }: { filter: Filter; close: () => void }) {
-  const [, go] = useLocation();
-  const programs = usePrograms();
-  const [label, setLabel] = useState(filter.label ?? "");
-  const served = [
-    ...new Set([...(programs.data ?? []).map((p) => p.name), ...(filter.program ? [filter.program] : [])]),
-  ];
-  const set = (to: Partial<Filter>) => go(addressOf({ ...filter, ...to } as Filter), { replace: true });
-  return (
-    <form
-      className={css.form}
-      onSubmit={(e) => {
-        e.preventDefault();
-        set(typed(label).label ? { label: typed(label).label as string } : ({ label: undefined } as Partial<Filter>));
-        close();
-      }}
-    >
-      <label>
-        Program
-        <select value={filter.program ?? ""} onChange={(e) => set({ program: e.target.value })}>
-          <option value="">all</option>
-          {served.map((p) => (
-            <option key={p}>{p}</option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Label
-        <input placeholder="customer=C-450" maxLength={400} value={label} onChange={(e) => setLabel(e.target.value)} />
-      </label>
-      <Button type="submit">Narrow</Button>
-    </form>
-  );
-}
-
-function ViewsMenu({ filter, close }: { filter: Filter; close: () => void }) {
-  const [views, setViews] = useViews();
-  const [name, setName] = useState("");
-  const search = addressOf(filter).replace("/threads", "");
-  const save = () => {
-    if (!name.trim()) return;
-    setViews([...views.filter((v) => v.name !== name.trim()), { name: name.trim(), search }]);
-    setName("");
-  };
-  return (
-    <div className={css.form}>
-      {views.length === 0 && (
-        <p>A view is a list as it is narrowed now, under a name. Views are kept in this browser.</p>
-      )}
-      <ul className={css.views}>
-        {views.map((v) => (
-          <li key={v.name}>
-            <Link
-              href={addressOf(filterOf(v.search))}
-              onClick={close}
-              aria-current={v.search === search ? "true" : undefined}
-            >
-              <Said>{v.name}</Said>
-            </Link>
-            <button
-              type="button"
-              aria-label={`remove the view ${v.name}`}
-              onClick={() => setViews(views.filter((o) => o !== v))}
-            >
-              <Trash2 {...icon} />
-            </button>
-          </li>
-        ))}
-      </ul>
-      <form
-        className={css.save}
-        onSubmit={(e) => {
-          e.preventDefault();
-          save();
-        }}
-      >
-        <input
-          aria-label="name of the view"
-          placeholder={isNarrow(filter) ? "Name this view" : "Narrow the list first"}
-          disabled={!isNarrow(filter)}
-          maxLength={80}
-          value={name}
-          onChange={(e) => setName(e.target.value)}
-        />
-        <Button type="submit" disabled={!name.trim()}>
-          Save
-        </Button>
-      </form>
-    </div>
-  );
-}
-
-function ColumnsMenu() {
-  const [chosen, setChosen] = useColumns(usualColumns);
-  const flip = (key: string) => setChosen(chosen.includes(key) ? chosen.filter((k) => k !== key) : [...chosen, key]);
-  return (
-    <fieldset className={css.columns}>
-      <legend>Columns</legend>
-      {columns.map((c) => (
-        <label key={c.key}>
-          <input type="checkbox" checked={chosen.includes(c.key)} onChange={() => flip(c.key)} />
-          {c.name}
-        </label>
-      ))}
-    </fieldset>
-  );
-}

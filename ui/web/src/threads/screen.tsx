@@ -1,10 +1,10 @@
 import { ArrowUp, CheckSquare } from "lucide-react";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type RefObject } from "react";
 import { useLocation, useSearch } from "wouter";
 import { useMe } from "../data/me";
 import { useThreads, useThreadCounts } from "../data/threads";
 import { Button } from "../parts/button";
-import { Empty, Failure, Skeleton } from "../parts/notice";
+import { Failure, Skeleton } from "../parts/notice";
 import { useWide } from "../parts/wide";
 import { Bar } from "../shell/bar";
 import { useCommands } from "../shell/commands";
@@ -15,9 +15,12 @@ import { columns, usual } from "./columns";
 import { addressOf, filterOf, isCounted, isNarrow, type Filter } from "./filter";
 import { useHeld } from "./held";
 import { useColumns } from "./kept";
-import { Pills, SearchField, Tokens, Tools } from "./narrow";
+import { leave, leftAt, type Left } from "./left";
+import { Nothing } from "./nothing";
+import { Offers, Pills, SearchField, Tokens } from "./narrow";
 import { Selection } from "./selection";
 import { Table } from "./table";
+import { Tools } from "./tools";
 import css from "./screen.module.css";
 
 /** ThreadsScreen lists threads, newest activity first, narrowed as the address says. */
@@ -26,6 +29,12 @@ export function ThreadsScreen() {
   const filter = useMemo(() => filterOf(search), [search]);
   const wide = useWide();
   const [whole, setWhole] = useState<number>();
+  const wants = useRef(false);
+  /** toRows goes from the search to the first row: that which is there now, or that which is found. */
+  const toRows = (changes: boolean) => {
+    wants.current = changes;
+    document.querySelector<HTMLElement>("[role=cell] a")?.focus();
+  };
   useEffect(() => {
     document.title = "Threads · Posthouse";
   }, []);
@@ -35,12 +44,13 @@ export function ThreadsScreen() {
         <Total filter={filter} whole={whole} />
       </Bar>
       <div className={css.filters}>
-        <SearchField filter={filter} />
+        <SearchField filter={filter} leave={toRows} />
+        <Offers filter={filter} />
         <Tokens filter={filter} />
         <Tools filter={filter} wide={wide} />
         <Pills filter={filter} />
       </div>
-      <List key={addressOf(filter)} filter={filter} wide={wide} setWhole={setWhole} />
+      <List key={addressOf(filter)} filter={filter} wide={wide} wants={wants} setWhole={setWhole} />
     </>
   );
 }
@@ -61,16 +71,22 @@ function Total({ filter, whole }: { filter: Filter; whole: number | undefined })
   );
 }
 
-type ListProps = { filter: Filter; wide: boolean; setWhole: (n: number | undefined) => void };
+type ListProps = {
+  filter: Filter;
+  wide: boolean;
+  wants: RefObject<boolean>;
+  setWhole: (n: number | undefined) => void;
+};
 
-function List({ filter, wide, setWhole }: ListProps) {
+function List({ filter, wide, wants, setWhole }: ListProps) {
   const [, go] = useLocation();
   const me = useMe();
   const operates = me.data?.role === "operator";
-  const list = useThreads(filter);
+  const [before] = useState(() => leftAt(addressOf(filter)));
+  const list = useThreads(filter, before?.listing);
   const [chosenColumns] = useColumns(usual);
   const shown = useMemo(() => columns.filter((c) => chosenColumns.includes(c.key)), [chosenColumns]);
-  const [at, setAt] = useState<string>();
+  const [at, setAt] = useState(before?.at);
   const [selected, setSelected] = useState<Set<string>>(new Set());
   const [picking, setPicking] = useState(false);
   const [resting, setResting] = useState(false);
@@ -84,9 +100,21 @@ function List({ filter, wide, setWhole }: ListProps) {
       return next;
     });
   }, []);
+  const now = useRef<Left>({ top: before?.top ?? 0 });
+  now.current = { listing: list.listing, at, top: now.current.top };
+  useEffect(() => () => leave(addressOf(filter), now.current), []);
+  useEffect(() => {
+    if (before?.at !== undefined) wants.current = true;
+  }, []);
+  const first = rows[0]?.thread;
+  useEffect(() => {
+    if (wants.current && at === undefined) setAt(first);
+  }, [first]);
   const step = (by: number) => {
     const i = rows.findIndex((r) => r.thread === at);
-    setAt(rows[Math.min(rows.length - 1, Math.max(0, i < 0 ? 0 : i + by))]?.thread);
+    const next = rows[Math.min(rows.length - 1, Math.max(0, i < 0 ? 0 : i + by))]?.thread;
+    wants.current = next !== undefined;
+    setAt(next);
   };
   useKeys({
     j: () => step(1),
@@ -115,6 +143,11 @@ function List({ filter, wide, setWhole }: ListProps) {
           filter={filter}
           wide={wide}
           at={at}
+          wants={wants}
+          move={step}
+          hold={setAt}
+          top={before?.top ?? 0}
+          scrolled={(top) => (now.current.top = top)}
           select={mayPick ? select : undefined}
           selected={selected}
           all={all}
@@ -185,14 +218,3 @@ const noop = () => {};
 /** onControl says whether Enter belongs to what has the focus. */
 const onControl = () =>
   document.activeElement instanceof HTMLElement && document.activeElement.matches("a, button, input");
-
-const Nothing = ({ filter }: { filter: Filter }) =>
-  isNarrow(filter) ? (
-    <Empty title="No thread fits">
-      Search finds the beginning of a name or of a label's value, and names by their last four characters or more.
-    </Empty>
-  ) : (
-    <Empty title="There are no threads yet" command="posthouse run start PROGRAM INPUT">
-      A thread is one run of a program: all that it did stays on record, step by step. It is here as soon as it begins.
-    </Empty>
-  );

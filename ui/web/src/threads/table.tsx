@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type CSSProperties, type ReactNode } from "react";
+import { useEffect, useRef, type CSSProperties, type ReactNode, type RefObject } from "react";
 import { Link } from "wouter";
 import type { Thread } from "../data/threads";
 import { named } from "../parts/id";
@@ -16,8 +16,16 @@ type Props = {
   columns: Column[];
   filter: Filter;
   wide: boolean;
-  /** at is the row that keys act on, by its name. */
+  /** at is the row that keys act on, by its name. The list is one stop of Tab, and that is this row. */
   at: string | undefined;
+  /** wants says that the row shall have the focus once it is drawn. */
+  wants: RefObject<boolean>;
+  move: (by: number) => void;
+  /** hold is told which row got the focus. */
+  hold: (thread: string) => void;
+  /** top is how far the list is scrolled at first, and scrolled is told how far it is now. */
+  top: number;
+  scrolled: (top: number) => void;
   select: ((thread: string) => void) | undefined;
   selected: Set<string>;
   all: boolean;
@@ -37,6 +45,11 @@ export function Table({
   filter,
   wide,
   at,
+  wants,
+  move,
+  hold,
+  top,
+  scrolled,
   select,
   selected,
   all,
@@ -47,6 +60,7 @@ export function Table({
   news,
 }: Props) {
   const scroll = useRef<HTMLDivElement>(null);
+  const stepped = useRef(false);
   const height = wide ? 36 : 60;
   const virtual = useVirtualizer({
     count: rows.length,
@@ -54,6 +68,7 @@ export function Table({
     estimateSize: () => height,
     getItemKey: (i) => rows[i]?.thread ?? i,
     overscan: 12,
+    initialOffset: top,
   });
   useEffect(() => virtual.measure(), [virtual, height]);
   const items = virtual.getVirtualItems();
@@ -65,9 +80,17 @@ export function Table({
   useEffect(() => see(middle), [middle, see]);
   const index = at === undefined ? -1 : rows.findIndex((r) => r.thread === at);
   useEffect(() => {
-    if (index >= 0) virtual.scrollToIndex(index);
-    // Only when another row is chosen: rows that move do not scroll.
+    if (index >= 0 && wants.current && stepped.current) virtual.scrollToIndex(index);
+    stepped.current = true;
+    // Only when a key chose another row: rows that move do not scroll, and none does under a pointer.
   }, [at]);
+  useEffect(() => {
+    const row = wants.current && scroll.current?.querySelector<HTMLElement>('[aria-current="true"] a');
+    if (!row) return;
+    wants.current = false;
+    row.focus({ preventScroll: true });
+  });
+  const stop = index >= 0 ? at : rows[0]?.thread;
   const tracks = ["minmax(120px, 208px)", ...columns.map((c) => c.width)];
   const grid = { "--tracks": (select ? ["32px", ...tracks] : tracks).join(" ") } as CSSProperties;
   const line = select ? `${css.line} ${css.picks}` : css.line;
@@ -75,9 +98,17 @@ export function Table({
     <div
       ref={scroll}
       className={css.scroll}
-      tabIndex={0}
       role="group"
       aria-label="list of threads"
+      onScroll={(e) => scrolled(e.currentTarget.scrollTop)}
+      onKeyDown={(e) => {
+        const by = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[e.key];
+        if (e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
+        if (e.key === " " && select && at !== undefined && e.target instanceof HTMLAnchorElement) select(at);
+        else if (by !== undefined) move(by);
+        else return;
+        e.preventDefault();
+      }}
       onPointerMove={(e) => e.pointerType === "mouse" && rest(true)}
       onPointerLeave={() => rest(false)}
     >
@@ -117,13 +148,19 @@ export function Table({
                     <input
                       type="checkbox"
                       aria-label={`select ${named(t.thread)}`}
+                      tabIndex={-1}
                       checked={on}
                       onChange={() => select(t.thread)}
                     />
                   </span>
                 )}
                 <span role="cell" className={css.name}>
-                  <Link href={threadPath(t.thread)} title={titleOf(t)}>
+                  <Link
+                    href={threadPath(t.thread)}
+                    title={titleOf(t)}
+                    tabIndex={t.thread === stop ? 0 : -1}
+                    onFocus={() => hold(t.thread)}
+                  >
                     <Said>{named(t.thread)}</Said>
                   </Link>
                 </span>
