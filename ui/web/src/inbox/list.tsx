@@ -27,44 +27,45 @@ type Props = {
 };
 
 /** List shows questions in two lines each, grouped by their name. */
-export const List = ({ groups, chosen, gone, address, decided, set, only, count }: Props) => (
-  <>
-    {groups.map((g) => (
-      <section key={g.name} aria-label={g.name || "questions"}>
-        {g.name && (
-          <h2 className={css.group}>
-            <Link href={only(g)} className={css.only} title="only these">
-              <Said>{titleOf(g)}</Said>
-            </Link>
-            <span>
-              <Together href={set(g)} />
-              {count(g)}
-            </span>
-          </h2>
-        )}
-        <ul>
-          {g.gates.map((gate) => (
-            <Row
-              key={gate.id}
-              gate={gate}
-              on={gate.id === chosen}
-              gone={gone.has(gate.id)}
-              href={address(gate.id)}
-              decided={decided}
-            />
-          ))}
-        </ul>
-      </section>
-    ))}
-  </>
-);
+export const List = ({ groups, chosen, gone, address, decided, set, only, count }: Props) => {
+  const all = groups.flatMap((g) => g.gates);
+  const stop = all.some((g) => g.id === chosen) ? chosen : all[0]?.id; // the list is one stop of Tab
+  return groups.map((g) => (
+    <section key={g.name} aria-label={g.name || "questions"}>
+      {g.name && (
+        <h2 className={css.group}>
+          <Link href={only(g)} className={css.only} title="only these" data-rove tabIndex={-1}>
+            <Said>{titleOf(g)}</Said>
+          </Link>
+          <span>
+            <Together href={set(g)} />
+            {count(g)}
+          </span>
+        </h2>
+      )}
+      <ul>
+        {g.gates.map((gate) => (
+          <Row
+            key={gate.id}
+            gate={gate}
+            on={gate.id === chosen}
+            stop={gate.id === stop}
+            gone={gone.has(gate.id)}
+            href={address(gate.id)}
+            decided={decided}
+          />
+        ))}
+      </ul>
+    </section>
+  ));
+};
 
 const titleOf = ({ gates, name }: Group) =>
   gates[0] && isUnknown(gates[0]) ? `${effectOf(gates[0])}: outcome unknown` : name;
 
 const Together = ({ href }: { href: string | undefined }) =>
   href && (
-    <Link href={href} className={css.set}>
+    <Link href={href} className={css.set} data-rove tabIndex={-1}>
       decide together
     </Link>
   );
@@ -72,12 +73,15 @@ const Together = ({ href }: { href: string | undefined }) =>
 function Row({
   gate,
   on,
+  stop,
   gone,
   href,
   decided,
 }: {
   gate: Gate;
   on: boolean;
+  /** stop says that Tab comes to this row. Arrows go on from it. */
+  stop: boolean;
   gone: boolean;
   href: string;
   decided: boolean;
@@ -92,7 +96,14 @@ function Row({
   const settled = decided || (gone && !snoozed) || outcome?.step === "acknowledged";
   return (
     <li ref={ref} className={`${css.row} ${on ? css.on : ""} ${settled && !decided ? css.settled : ""}`}>
-      <Link href={href} replace={wide} aria-current={on ? "true" : undefined}>
+      <Link
+        href={href}
+        replace={wide}
+        aria-current={on ? "true" : undefined}
+        data-rove
+        data-gate={gate.id}
+        tabIndex={stop ? 0 : -1}
+      >
         <span className={css.intent}>
           <Said>{gate.intent}</Said>
         </span>

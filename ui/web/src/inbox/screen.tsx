@@ -13,6 +13,7 @@ import { announce } from "../parts/announce";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
 import { Empty, Failure, Skeleton } from "../parts/notice";
+import { rove } from "../parts/rove";
 import { Tabs } from "../parts/tabs";
 import { useWidth } from "../parts/wide";
 import { Bar } from "../shell/bar";
@@ -112,6 +113,7 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
     return { groups, flat: groups.flatMap((g) => g.gates), gone };
   }, [list.data, sessions.data, place, moved]);
   const hovered = useRef(false);
+  const rows = useRef<HTMLDivElement>(null);
   // Nothing moves under a pointer that is over the list, and nothing at all until the reader moves.
   const move = () => !hovered.current && seen.current.settle() && setMoved((n) => n + 1);
   useEffect(() => void move(), [chosen]);
@@ -131,7 +133,8 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
   const step = (by: number) => {
     const next = flat[Math.min(flat.length - 1, Math.max(0, flat.indexOf(gate as Gate) + by))];
     if (!next) return;
-    announce(`${nth(next)}: ${next.intent}`);
+    announce(nth(next)); // the row that has the focus says the rest
+    rows.current?.querySelector<HTMLElement>(`[data-gate="${CSS.escape(next.id)}"]`)?.focus({ preventScroll: true });
     go(address(next.id), { replace: true });
   };
   useKeys({
@@ -161,7 +164,12 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
       </Bar>
       <div className={(gate || together) && !wide ? `${css.inbox} ${css.one}` : css.inbox}>
         <div
+          ref={rows}
           className={css.list}
+          onKeyDown={(e) => {
+            const now = rove(e)?.dataset["gate"];
+            if (now && wide) go(address(now), { replace: true });
+          }}
           onPointerEnter={(e) => (hovered.current = e.pointerType === "mouse")}
           onPointerLeave={() => {
             hovered.current = false;

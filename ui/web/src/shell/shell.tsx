@@ -17,6 +17,7 @@ import css from "./shell.module.css";
 
 type Me = Schemas["MeBody"];
 
+const focus = () => import("./focus");
 const HelpDialog = later(async () => (await import("./help")).HelpDialog);
 const Palette = later(async () => (await import("../palette/dialog")).PaletteDialog);
 
@@ -29,8 +30,12 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
   useKeys({ "?": () => setHelp(true) });
   useControlK(() => setPalette((is) => (is === undefined ? "" : undefined)));
   useEffect(() => onPalette(setPalette), []);
+  useEffect(() => void focus().then((f) => f.keepFocus()), []);
   return (
     <div className={css.app}>
+      <button type="button" className={css.skip} onClick={() => void focus().then((f) => f.toMain())}>
+        Skip to content
+      </button>
       <nav className={css.nav} aria-label="screens">
         <Link href="/" className={css.logo} aria-label="Posthouse">
           <Logo />
@@ -64,7 +69,7 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
           <span className={css.word}>Account</span>
         </button>
       </nav>
-      <main className={css.main}>
+      <main id="main" className={css.main}>
         <Banners out={out} role={me.role} />
         {children}
       </main>
@@ -118,7 +123,9 @@ function Banners({ out, role }: { out: boolean; role: Me["role"] }) {
           <strong>This store has faults.</strong> A verification found them: <Link href="/proof">see what to do</Link>.
         </p>
       )}
-      {role === "viewer" && <p className={css.banner}>You are a viewer: you may read everything and decide nothing.</p>}
+      {role === "viewer" && (
+        <p className={css.banner}>You are a viewer: you may read threads, questions and proof, and decide nothing.</p>
+      )}
     </>
   );
 }
