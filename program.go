@@ -54,10 +54,11 @@ type ProgramInfo struct {
 
 // A ProgramQuestion is a question that a program says it asks, or has asked.
 type ProgramQuestion struct {
-	Name    string          `json:"name" doc:"as its gates name it"`
-	Text    string          `json:"text,omitempty" doc:"for people: the question, or what it is about"`
-	Payload json.RawMessage `json:"payload,omitempty" doc:"JSON Schema of what people are shown, and approve"`
-	Asked   bool            `json:"asked,omitempty" doc:"a gate with this name is on record, among the newest that are looked at; only in a program that is shown alone"`
+	Name     string          `json:"name" doc:"as its gates name it"`
+	Text     string          `json:"text,omitempty" doc:"for people: the question, or what it is about"`
+	Payload  json.RawMessage `json:"payload,omitempty" doc:"JSON Schema of what people are shown, and approve"`
+	Declared bool            `json:"declared,omitempty" doc:"the program says that it asks this; else text and payload are those of its newest gate, and only of that"`
+	Asked    bool            `json:"asked,omitempty" doc:"a gate with this name is on record, among the newest that are looked at; only in a program that is shown alone"`
 }
 
 // A JSONStarter is a [Program] that begins runs of inputs that come as JSON, as over HTTP.

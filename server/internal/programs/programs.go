@@ -41,6 +41,10 @@ func New(all []Program, l *ledger.Ledger, runner Resumer, log *slog.Logger) *Pro
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Info.Starts = all[i].Starter != nil
+		all[i].Info.Questions = slices.Clone(all[i].Info.Questions)
+		for j := range all[i].Info.Questions {
+			all[i].Info.Questions[j].Declared = true
+		}
 	}
 	slices.SortFunc(all, func(a, b Program) int { return cmp.Compare(a.Info.Name, b.Info.Name) })
 	return &Programs{all, l, runner, log}

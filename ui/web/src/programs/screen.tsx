@@ -155,6 +155,9 @@ function Places({ program }: { program: Program }) {
   );
 }
 
+/** isUnknown tells questions about the outcome of an effect, which no program asks by itself. */
+const isUnknown = (name: string) => /(^|>)outcome(-\d+)?$/.test(name);
+
 function Questions({ program }: { program: Program }) {
   const questions = program.questions ?? [];
   if (questions.length === 0) return null;
@@ -167,9 +170,21 @@ function Questions({ program }: { program: Program }) {
               <Said>{q.name}</Said>
             </span>
             <span className={css.text}>
-              <Said>{q.text}</Said>
+              {isUnknown(q.name) ? (
+                "What became of it, where that is not known"
+              ) : q.declared ? (
+                <Said>{q.text}</Said>
+              ) : (
+                <>
+                  last asked as <Said>{q.text}</Said>
+                </>
+              )}
             </span>
-            <span className={css.quiet}>{q.asked ? "asked before" : ""}</span>
+            {q.asked && (
+              <Link href={`/?${new URLSearchParams({ show: "open", question: q.name })}`} className={css.quiet}>
+                asked before
+              </Link>
+            )}
           </li>
         ))}
       </ul>
