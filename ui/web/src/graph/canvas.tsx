@@ -65,6 +65,7 @@ export function Canvas({ name, graph, lit, onNode, counts }: Props) {
         edges={edges}
         nodeTypes={nodeTypes}
         edgeTypes={edgeTypes}
+        proOptions={{ hideAttribution: true }}
         fitView
         fitViewOptions={{ maxZoom: 1, padding: 0.08 }}
         minZoom={0.1}
@@ -218,7 +219,7 @@ function WayLine({ data }: EdgeProps) {
       <Arrow points={way.points} lit={lit} />
       {way.kind && middle && (
         <text x={middle.x} y={middle.y} className={css.kind} textAnchor="middle" dominantBaseline="central">
-          {way.kind}
+          {marked(way.says)}
         </text>
       )}
     </>

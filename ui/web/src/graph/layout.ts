@@ -15,8 +15,29 @@ export type Way = {
   from: string;
   to: string;
   kind: string;
+  /** says what decides whether this way is gone. */
+  says: string;
   points: { x: number; y: number }[];
 };
+
+/** saysOf tells what decides whether a way is gone, by its kind and the node that it comes from. */
+export function saysOf(kind: string | undefined, from: string): string {
+  switch (kind) {
+    case "command":
+      return `${from.length > 16 ? "the node" : from} decides`;
+    case "route":
+    case "routes":
+      return "by the state";
+    case "map":
+      return "one for each";
+    case "join":
+      return "once all are done";
+    case "error":
+      return "if it fails";
+    default:
+      return kind ?? "";
+  }
+}
 
 const widest = 220;
 
@@ -43,8 +64,10 @@ export function place(
     const inside = n.id.slice(0, Math.max(0, n.id.lastIndexOf("/")));
     if (inside) g.setParent(n.id, inside);
   }
+  const names = new Map(graph.nodes.map((n) => [n.id, n.name]));
+  const says = (e: OutlineEdge) => saysOf(e.kind, names.get(e.from) ?? e.from);
   graph.edges.forEach((e, i) => {
-    const room = e.kind ? { width: e.kind.length * 6 + 8, height: 16, labelpos: "c" } : {};
+    const room = e.kind ? { width: says(e).length * 6 + 8, height: 16, labelpos: "c" } : {};
     g.setEdge(e.from, e.to, { ...room }, String(i));
   });
   layout(g);
@@ -57,6 +80,7 @@ export function place(
     from: e.from,
     to: e.to,
     kind: e.kind ?? "",
+    says: says(e),
     points: (g.edge({ v: e.from, w: e.to, name: String(i) }) as { points?: { x: number; y: number }[] }).points ?? [],
   }));
   const size = g.graph() as { width?: number; height?: number };

@@ -1,11 +1,15 @@
 import { useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
+import { useMe } from "../data/me";
 import { live } from "../data/query";
+import { usePrograms } from "../data/threads";
+import { announce } from "../parts/announce";
 import { Chip } from "../parts/chip";
 import { Dialog } from "../parts/dialog";
 import { named } from "../parts/id";
 import { Key } from "../parts/key";
 import { Said } from "../parts/said";
+import { programPath } from "../programs/address";
 import { screens } from "../screens";
 import { useCommandsNow, type Command } from "../shell/commands";
 import { setTheme } from "../shell/theme";
@@ -32,7 +36,14 @@ export function PaletteDialog({
   const [, go] = useLocation();
   const list = useRef<HTMLDivElement>(null);
   const found = useFound(text);
-  const all = [...useCommandsNow(), ...everywhere(go, keys)];
+  const operator = useMe().data?.role === "operator";
+  const starts = (usePrograms(operator).data ?? []).filter((p) => operator && p.starts);
+  const all = [
+    ...useCommandsNow(),
+    ...everywhere(go, keys),
+    ...(operator ? ofOperators(go) : []),
+    ...starts.map((p) => ({ name: `Start a run: ${p.name}`, run: () => go(programPath(p.name)) })),
+  ];
   const typed = text.trim().toLowerCase();
   const to = (f: Find): Item => ({
     ...f,
@@ -151,11 +162,32 @@ function everywhere(go: (to: string) => void, keys: () => void): Command[] {
     { name: "Threads: waiting", run: () => go(addressOf({ status: "waiting" })) },
     { name: "Threads: failed", run: () => go(addressOf({ status: "failed" })) },
     { name: "Threads: unknown effects", run: () => go(addressOf({ unknown: true })) },
+    { name: "Proof: verify the record", run: () => go("/proof") },
+    { name: "Proof: keys and witness", run: () => go("/proof?show=keys") },
+    { name: "Workers: failed tasks", run: () => go("/workers?show=failed") },
+    { name: "Copy the link to this page", run: () => void copyLink() },
     { name: "Pause or go on with live changes", run: () => live().pause() },
     { name: "Theme: light", run: () => setTheme("light") },
     { name: "Theme: dark", run: () => setTheme("dark") },
     { name: "Theme: as the system", run: () => setTheme("system") },
     { name: "Documentation", run: () => location.assign("/docs") },
     { name: "Keys", run: keys },
+    { name: "Log out", run: logOut },
   ];
+}
+
+/** ofOperators are the commands for what only operators are shown. */
+const ofOperators = (go: (to: string) => void): Command[] => [
+  { name: "Proof: who did what", run: () => go("/proof?show=audit") },
+  { name: "Proof: access", run: () => go("/proof?show=access") },
+  { name: "Workers: dead letters", run: () => go("/workers?show=letters") },
+  { name: "Settings: tokens", run: () => go("/settings?show=tokens") },
+  { name: "Settings: webhooks", run: () => go("/settings?show=webhooks") },
+];
+
+const logOut = () => document.querySelector<HTMLFormElement>('form[action="/logout"]')?.requestSubmit();
+
+async function copyLink() {
+  await navigator.clipboard?.writeText(location.href);
+  announce("The link was copied.");
 }

@@ -8,6 +8,7 @@ import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
 import { Unserved } from "../programs/unserved";
 import { Bar } from "../shell/bar";
+import { useCommands } from "../shell/commands";
 import { standing } from "../threads/filter";
 import { actions, allowed, type ActionKey, type Done } from "./actions";
 import { threadPath } from "./address";
@@ -46,6 +47,7 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
     else if (a === "export") location.assign(exportOf(thread.thread));
     else ask(a);
   };
+  useCommands(may.map((a) => ({ name: `This thread: ${actions[a].name.toLowerCase()}`, run: () => run(a) })));
   return (
     <>
       <Bar
