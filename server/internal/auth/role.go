@@ -15,7 +15,7 @@ func RequireRole(t tokens.Token, need tokens.Role) error {
 		return nil
 	}
 	return &posthouse.Error{
-		Code: posthouse.CodeForbidden, Message: "the token " + t.Name + " has the role " + string(t.Role) + "; this needs " + string(need),
+		Code: posthouse.CodeForbidden, Message: "the token " + t.Name + " has the role " + string(t.Role) + "; this takes the role " + string(need),
 		Hint: "use another token: posthouse token create --role " + string(need),
 	}
 }

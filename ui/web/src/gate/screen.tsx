@@ -8,6 +8,7 @@ import { useMe } from "../data/me";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Chip } from "../parts/chip";
+import { named as shortOf } from "../parts/id";
 import { Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { At, length } from "../parts/time";
@@ -35,7 +36,19 @@ export function GateScreen({ id }: { id: string }) {
   }, [gate.data]);
   return (
     <>
-      <Bar title={gate.data ? <Said>{gate.data.name}</Said> : "Gate"} end={<CopyLink />} />
+      <Bar
+        up={{ name: "Inbox", href: "/" }}
+        title={
+          gate.data?.thread ? (
+            <>
+              Question of <Said>{shortOf(gate.data.thread)}</Said>
+            </>
+          ) : (
+            "Question"
+          )
+        }
+        end={<CopyLink />}
+      />
       {gate.isPending && <Skeleton rows={10} height={48} />}
       {gate.error && !gate.data && (
         <Unread

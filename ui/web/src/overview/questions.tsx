@@ -60,16 +60,20 @@ export function Questions({
           )}
         </Part>
         {waits.questions.length > 0 && (
-          <Part title="Waits by person" says="theirs to decide now, and how long what they decided waited for them">
+          <Part
+            title="Waits by person"
+            says="theirs to decide now, and how long that waited: the median of their slowest question"
+          >
             <Rows name="Person" rows={people(waits.questions)} more={waits.more} />
           </Part>
         )}
       </>
     );
+  // Without waits the person is no operator.
   const names = Object.entries(open ?? {}).sort((a, b) => b[1] - a[1]);
   if (!open) return null;
   return (
-    <Part title="Waits by question" says="open now">
+    <Part title="Waits by question" says="open now; who decided, how fast and how much a day is shown to operators">
       {names.length === 0 ? (
         <Quiet>Nothing waits for a decision.</Quiet>
       ) : (
@@ -83,7 +87,7 @@ export function Questions({
             key: name,
             cells: [
               <Said key="name">{name}</Said>,
-              <Link key="n" href="/?show=open">
+              <Link key="n" href={asked("open", name)}>
                 {figure(n, more)}
               </Link>,
             ],
@@ -131,6 +135,10 @@ type Spread = Person["wait"];
 const longer = (a: Spread, b: Spread, by: "longest" | "median"): Spread =>
   seconds(a?.[by]) >= seconds(b?.[by]) ? a : b;
 
+/** asked is where the questions of a name are listed. */
+const asked = (show: "open" | "decided", question: string, state?: string) =>
+  `/?${new URLSearchParams({ show, ...(state ? { state } : {}), ...(question ? { question } : {}) })}`;
+
 type RowsProps = {
   name: "Question" | "Person";
   rows: { name: string; figures: Figures }[];
@@ -149,7 +157,7 @@ function Rows({ name, rows, more }: RowsProps) {
           { name: "Open", end: true },
           { name: "Longest", end: true },
           { name: "Decided", end: true },
-          { name: name === "Question" ? "Median wait" : "Median, at most", end: true },
+          { name: name === "Question" ? "Median wait" : "Typical wait", end: true },
           { name: "Expired", end: true },
         ]}
         rows={shown.map(({ name: of, figures: f }) => ({
@@ -157,7 +165,7 @@ function Rows({ name, rows, more }: RowsProps) {
           cells: [
             of ? <Said key="name">{of}</Said> : <span className={css.zero}>anyone with the role</span>,
             f.open ? (
-              <Link key="open" href="/?show=open">
+              <Link key="open" href={name === "Question" ? asked("open", of) : "/?show=open"}>
                 {figure(f.open, more)}
               </Link>
             ) : (
@@ -170,7 +178,7 @@ function Rows({ name, rows, more }: RowsProps) {
                 href={
                   name === "Person" && of
                     ? `/proof?${new URLSearchParams({ show: "audit", by: of, days: "30" })}`
-                    : "/?show=decided"
+                    : asked("decided", of)
                 }
               >
                 {figure(f.decided, more)}
@@ -179,7 +187,13 @@ function Rows({ name, rows, more }: RowsProps) {
               <Zero key="none" />
             ),
             f.wait ? span(f.wait.median) : "",
-            figure(f.expired, more),
+            f.expired && name === "Question" ? (
+              <Link key="expired" href={asked("decided", of, "expired")}>
+                {figure(f.expired, more)}
+              </Link>
+            ) : (
+              figure(f.expired, more)
+            ),
           ],
         }))}
       />
