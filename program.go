@@ -66,11 +66,10 @@ type ProgramQuestion struct {
 type JSONStarter interface {
 	Program
 
-	// StartJSON puts a new thread with its input on record and returns its head. It executes
-	// nothing more: the head can run, and the runner of any process goes on with it. JSON is
-	// taken strictly: [ErrInvalid] names the field at fault, as in input.lines[0].price, and says
-	// what the program takes. A thread that exists already is [ErrExists]. With an error nothing
-	// is on record.
+	// StartJSON puts a new thread with its input on record and returns its head. It executes nothing
+	// more: the head can run, and the runner of any process goes on with it. JSON is taken strictly:
+	// [ErrInvalid] names the field at fault, as in input.lines[0].price, and says what the program
+	// takes. A thread that exists already is [ErrExists]. With an error nothing is on record.
 	StartJSON(ctx context.Context, thread string, input json.RawMessage, o *StartOptions) (*Header, error)
 }
 

@@ -37,7 +37,7 @@ export function GateScreen({ id }: { id: string }) {
   return (
     <>
       <Bar
-        up={{ name: "Inbox", href: "/" }}
+        {...(gate.data ? { up: { name: "Inbox", href: "/" } } : {})}
         title={
           gate.data?.thread ? (
             <>

@@ -2,11 +2,13 @@
 // the next Tab goes on from there. Browsers let it fall to the page's beginning.
 
 let had: HTMLElement | undefined;
+let pressed = false; // since then: somebody pointed elsewhere
 let around: HTMLElement[] = [];
 
 function take(e: FocusEvent) {
   if (!(e.target instanceof HTMLElement) || e.target === document.body) return;
   had = e.target;
+  pressed = false;
   around = [];
   for (let at = had.parentElement; at && at !== document.body; at = at.parentElement) around.push(at);
 }
@@ -20,7 +22,8 @@ const isPart = (at: HTMLElement) =>
 function settle() {
   if (!had || !isLost()) return;
   if (isThere(had)) {
-    if (document.hasFocus()) had = undefined;
+    if (pressed) had = undefined;
+    else if (document.hasFocus()) had.focus({ preventScroll: true }); // it was moved within its list
     return;
   }
   const left = around.find((at) => isPart(at) && isThere(at));
@@ -60,6 +63,7 @@ export function keepFocus() {
   };
   const changes = new MutationObserver(soon);
   changes.observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: ["disabled"] });
+  document.addEventListener("pointerdown", () => (pressed = true), true);
   document.addEventListener("focusin", take);
   document.addEventListener("focusout", soon);
 }
