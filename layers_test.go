@@ -314,7 +314,7 @@ var laws = []law{
 	{"server/internal/proof", []string{".", "ledger", "server/internal/api", "server/internal/limit", "server/problem", "server/tokens", "sign", "sign/statement", "transfer"}, nil, "a proof needs the log and public keys, whoever asks for it"},
 	{"server/internal/audit", []string{".", "deciders", "gate", "ledger", "server/internal/api", "server/internal/authlog", "server/internal/limit", "server/tokens", "transfer"}, nil, "who did what is in the logs, whoever asks for it"},
 	{"server/internal/lookup", []string{".", "internal/base/shortid", "ledger", "overview", "server/internal/api", "server/tokens"}, nil, "what an id leads to is read from indexes that are there"},
-	{"server/internal/files", []string{".", "ledger", "server/internal/api", "server/internal/outline", "server/internal/verbatim", "server/tokens", "transfer"}, nil, "a file is looked at as a thread is, by way of a store that the server is given"},
+	{"server/internal/files", []string{".", "ledger", "server/internal/api", "server/internal/outline", "server/internal/verbatim", "server/tokens", "sign", "transfer"}, nil, "a file is looked at as a thread is, by way of a store that the server is given"},
 	{"server/internal/outline", []string{".", "gate", "grants", "inbox", "ledger", "server/internal/api", "server/tokens", "usage"}, nil, "what a thread looks like is read from headers, and from the lines that people are told"},
 	{"server/internal/programs", []string{".", "inbox", "ledger", "overview", "server/internal/api", "server/problem", "server/tokens"}, nil,
 		"programs are shown and begun by what they say of themselves: no model is known here"},

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/files"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/transfer"
 )
@@ -53,6 +54,33 @@ func TestFileIsLookedAt(t *testing.T) {
 	h.post("/api/files", fileOf(t, exported.Bytes(), "nothing")).refused(posthouse.CodeNotFound)
 	for _, r := range []tokens.Role{tokens.Viewer, tokens.Approver} {
 		h.send(ask{method: "POST", path: "/api/files", as: r, body: fileOf(t, exported.Bytes(), "")}).refused(posthouse.CodeForbidden)
+	}
+}
+
+// TestFileSaysWhoSignedIt looks at a signed thread where its key is known, and where it is not.
+func TestFileSaysWhoSignedIt(t *testing.T) {
+	scratch := func(o *Options) { o.Scratch = func() posthouse.Store { return memstore.New() } }
+	from, ring := signed(t, nil)
+	must.Get(from.ledger.Commit(t.Context(), &ledger.Draft{Thread: "tenant/42 日本", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))(t)
+	exported := from.get("/api/threads/tenant%2F42%20%E6%97%A5%E6%9C%AC/export").want(http.StatusOK)
+	if got, want := exported.header.Get("Content-Disposition"), `attachment; filename="tenant-42.posthouse"`; got != want {
+		t.Errorf("the file is %s, want %s", got, want)
+	}
+	known := open(t, func(o *Options) {
+		scratch(o)
+		o.PublicKeys = func() (*sign.Ring, error) { return ring, nil }
+	})
+	for _, c := range []struct {
+		at      *testServer
+		known   bool
+		covered int
+	}{{known, true, 1}, {open(t, scratch), false, 0}} {
+		var f files.File
+		c.at.post("/api/files", fileOf(t, exported.body, "")).want(http.StatusOK).into(&f)
+		s := f.Signed
+		if s == nil || len(s.Keys) != 1 || s.Keys[0].ID != ring.Keys()[0].ID || s.Keys[0].Known != c.known || s.Covered != c.covered || len(s.Faults) != 0 {
+			t.Errorf("where the key is known %t, the file is signed %+v", c.known, s)
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/verifications, /api/keys, /api/witness, /api/threads/{id}/export
 		proof.New(l, o.PublicKeys, s.life, o.Now),
 		// /api/audit; /api/files, /api/threads/{id}/outline; /api/find
-		audit.New(l, s.life, o.Now), files.New(o.Scratch), outline.New(l), lookup.New(l),
+		audit.New(l, s.life, o.Now), files.New(o.Scratch, o.PublicKeys), outline.New(l), lookup.New(l),
 		// /api/threads/{id}/releases, /api/threads/{id}/copy; /api/threads/{id}/hold
 		&releases{ledger: l}, &holds{ledger: l},
 		// /api/threads/{id}/signals, /api/threads/{id}/cancel

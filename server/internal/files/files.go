@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/outline"
 	"github.com/posthouse/posthouse/server/internal/verbatim"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/transfer"
 )
 
@@ -24,12 +25,14 @@ const (
 // Files is the resource. Make it with [New].
 type Files struct {
 	store  func() posthouse.Store
+	ring   func() (*sign.Ring, error)
 	places chan struct{} // one file at a time is in memory
 }
 
 // New returns the resource. store makes an empty store in memory; nil: files cannot be looked at.
-func New(store func() posthouse.Store) *Files {
-	return &Files{store: store, places: make(chan struct{}, 1)}
+// ring returns the public keys that signatures are checked with; nil: there are no keys here.
+func New(store func() posthouse.Store, ring func() (*sign.Ring, error)) *Files {
+	return &Files{store: store, ring: ring, places: make(chan struct{}, 1)}
 }
 
 // Routes are the lines of the table.
@@ -37,7 +40,7 @@ func (f *Files) Routes() []*api.Route {
 	return []*api.Route{{
 		Method: http.MethodPost, Path: "/api/files", Role: tokens.Operator, Summary: "Look at an exported thread", Handle: api.Show(f.look),
 		Notes: "The file of GET /api/threads/{id}/export, of at most 18 MiB, is read and checked as an import would, and nothing of it is kept. " +
-			"Signatures are not checked: the author of a file could have put anything into it. One file is looked at at a time.",
+			"Its signatures are checked with the public keys of this server: what no key here signed, the author of a file could have put into it. One file is looked at at a time.",
 		Body: body{}, MaxBody: maxBody, Example: json.RawMessage(`{"file":"cG9zdGhvdXNlLXRocmVhZC8xCg=="}`),
 		Answers: []api.Answer{{Status: http.StatusOK, Help: "what is in the file", Body: File{}}},
 	}}
@@ -58,6 +61,15 @@ type File struct {
 	More     bool                   `json:"more,omitempty" doc:"there are older checkpoints"`
 	State    json.RawMessage        `json:"state,omitempty" doc:"of the checkpoint that was named; parts that are not JSON as base64"`
 	Before   json.RawMessage        `json:"before,omitempty" doc:"of its parent"`
+	Signed   *Signed                `json:"signed,omitempty" doc:"who signed it; absent where a checkpoint is named"`
+}
+
+// Signed says who signed a file.
+type Signed struct {
+	Covered int              `json:"covered" doc:"entries that a valid signature covers, by a key that this server knows"`
+	Last    uint64           `json:"last" doc:"the last of these; 0: no entry is covered"`
+	Keys    []sign.KeyReport `json:"keys" doc:"that signed entries"`
+	Faults  []sign.Fault     `json:"faults" doc:"the first 10 faults: signatures that do not fit, and whatever else is wrong, beside keys that are unknown here"`
 }
 
 func (f *Files) look(r *api.Request) (*File, error) {
@@ -78,11 +90,39 @@ func (f *Files) look(r *api.Request) (*File, error) {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	return read(r.Context(), f.store(), &b)
+	ring := new(sign.Ring)
+	if f.ring != nil {
+		ring, err = f.ring()
+		if errors.Is(err, posthouse.ErrNotFound) {
+			ring, err = new(sign.Ring), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return read(r.Context(), f.store(), &b, ring)
 }
 
+// signed verifies a file that was read into a store.
+func signed(ctx context.Context, store posthouse.Store, thread string, ring *sign.Ring) (*Signed, error) {
+	s := &Signed{Faults: []sign.Fault{}}
+	report, err := sign.Verify(ctx, store, ring, &sign.VerifyOptions{Thread: thread, Concurrency: 1, Progress: func(t *sign.ThreadReport) { s.Last = t.Signed }})
+	if err != nil {
+		return nil, err
+	}
+	s.Covered, s.Keys = report.Covered, report.Keys
+	for _, f := range report.Faults {
+		if f.Kind != sign.FaultUnknownKey && len(s.Faults) < mostFaults {
+			s.Faults = append(s.Faults, f)
+		}
+	}
+	return s, nil
+}
+
+const mostFaults = 10
+
 // read looks at a file by way of an empty store, and closes that.
-func read(ctx context.Context, store posthouse.Store, b *body) (*File, error) {
+func read(ctx context.Context, store posthouse.Store, b *body, ring *sign.Ring) (*File, error) {
 	defer store.Close()
 	l, err := ledger.Open(store, nil)
 	if err != nil {
@@ -117,7 +157,8 @@ func read(ctx context.Context, store posthouse.Store, b *body) (*File, error) {
 		}
 	}
 	if b.Checkpoint == "" {
-		return v, nil
+		v.Signed, err = signed(ctx, store, file.Thread, ring)
+		return v, err
 	}
 	return v, v.show(ctx, l, b.Checkpoint)
 }

@@ -5,6 +5,7 @@ import { api, get, Problem, type Schemas } from "../api/client";
 import { Button } from "../parts/button";
 import { Chip } from "../parts/chip";
 import { Differing } from "../parts/difference";
+import { Id } from "../parts/id";
 import { Failure, Skeleton } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { useWide } from "../parts/wide";
@@ -119,8 +120,9 @@ function Looked({ seen, close }: { seen: Seen; close: () => void }) {
       </Bar>
       <p className={css.note} role="note">
         This is the file <Said>{seen.name}</Said>: {file.entries} entries, {file.checkpoints} checkpoints. Hashes are
-        checked; who signed it is not. Nothing of it is in the store.
+        checked. Nothing of it is in the store.
       </p>
+      <Signatures file={file} />
       <div className={css.file}>
         <Rows
           thread={{ thread: file.thread, branches: file.branches, tail: file.tail }}
@@ -140,6 +142,45 @@ function Looked({ seen, close }: { seen: Seen; close: () => void }) {
         )}
       </div>
     </>
+  );
+}
+
+/** Signatures says who signed a file, and whether this server knows the key. */
+function Signatures({ file }: { file: Schemas["File"] }) {
+  const { signed } = file;
+  if (!signed) return null;
+  const { covered, last, keys, faults } = signed;
+  const strangers = keys.filter((k) => !k.known);
+  const good = covered > 0 && faults.length === 0;
+  return (
+    <div className={good ? css.signed : css.unsigned} role={good ? "note" : "alert"}>
+      {covered > 0 && (
+        <p>
+          Signatures by a key that this server knows cover {covered} of {file.entries} entries, up to #{last}:{" "}
+          {keys
+            .filter((k) => k.valid > 0)
+            .map((k) => (
+              <Id key={k.id}>{k.id}</Id>
+            ))}
+        </p>
+      )}
+      {keys.length === 0 && <p>Nobody signed it. Whoever wrote this file could have put anything into it.</p>}
+      {strangers.length > 0 && (
+        <p>
+          Signed by {strangers.length === 1 ? "a key that this server does" : "keys that this server does"} not know.
+          That proves nothing here: compare it with the keys of the server that it came from.{" "}
+          {strangers.map((k) => (
+            <Id key={k.id}>{k.id}</Id>
+          ))}
+        </p>
+      )}
+      {faults.map((f, i) => (
+        <p key={i}>
+          {f.seq ? `#${f.seq}: ` : ""}
+          <Said>{f.message}</Said>
+        </p>
+      ))}
+    </div>
   );
 }
 
