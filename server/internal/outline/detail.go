@@ -271,6 +271,9 @@ func (d *detailer) read(w *Wait) error {
 		w.Thread = g.Text
 	default:
 		w.Intent = cut(gate.Intent(g))
+		if g.Origin != "" && g.Decision != nil && !g.Decision.At.IsZero() {
+			w.At = posthouse.Millis(g.Decision.At.UnixMilli()) // a copy is on record later than the answer
+		}
 	}
 	return nil
 }

@@ -196,3 +196,27 @@ test("a viewer has no button that changes a thread", async () => {
   assert.doesNotMatch(page.url(), /draft/);
   await close();
 });
+
+test("a copy says of what it is one and who made it, and has no forks of its own", async () => {
+  const { name } = await read("/me");
+  const made = await fetch(`${server.url}/api/threads/refund-8829/copy`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ thread: "copy-of-8829" }),
+  });
+  assert.equal(made.status, 200);
+  const { page, close } = await open(browser, server, "/threads/copy-of-8829");
+  await page.waitForSelector(current);
+  const facts = page.locator("dl").first();
+  await facts.getByText("the original started").waitFor();
+  assert.match(await facts.innerText(), new RegExp(`copied\\s+[^\\n]* by ${name}`));
+  assert.match(await facts.innerText(), /copy of\s+refund-8829/);
+  assert.equal(await page.getByRole("button", { name: /^Forks/ }).count(), 0);
+  assert.doesNotMatch(await page.locator("[data-rows]").innerText(), /forked/);
+  const took = async (thread) =>
+    (await read(`/threads/${thread}/outline?details=true`)).items
+      .flatMap((r) => (r.asked ?? []).map((w) => w.at - Date.parse(r.at)))
+      .join();
+  assert.equal(await took("copy-of-8829"), await took("refund-8829"));
+  await close();
+});

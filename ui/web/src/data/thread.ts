@@ -127,6 +127,25 @@ export const useFirstRow = (thread: string, generation: number | undefined) =>
     staleTime: Infinity,
   });
 
+export type Copied = { thread: string; by: string };
+
+/** useCopied reads which thread this one is a copy of, and who made it: its log begins with that. */
+export const useCopied = (thread: string, generation: number | undefined) =>
+  useQuery({
+    queryKey: ["copied", thread, generation],
+    enabled: generation !== undefined,
+    staleTime: Infinity,
+    queryFn: async ({ signal }): Promise<Copied | null> => {
+      const log = await get(api.GET("/api/threads/{id}/log", { signal, params: inThread(thread, { limit: 1 }) }));
+      const first = log.items[0];
+      if (!first || first.generation !== generation) return null;
+      const note = first.records.find((r) => r.signal?.name === "$copied")?.signal;
+      if (!note) return null;
+      const { thread: of = "" } = (note.value ?? {}) as { thread?: string };
+      return { thread: of, by: note.by ?? "" };
+    },
+  });
+
 /** useCalled reads which threads a thread called, the newest first, at most 20. */
 export const useCalled = (thread: string) =>
   useQuery({

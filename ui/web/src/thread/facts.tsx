@@ -3,14 +3,14 @@ import { Link } from "wouter";
 import type { Schemas } from "../api/client";
 import { useHeader } from "../data/checkpoints";
 import { useProgram } from "../data/programs";
-import { useCalled, useFirstRow } from "../data/thread";
+import { useCalled, useCopied, useFirstRow } from "../data/thread";
 import { Chip } from "../parts/chip";
 import { Id, named } from "../parts/id";
 import { Said } from "../parts/said";
 import { At } from "../parts/time";
 import { addressOf, standing } from "../threads/filter";
 import { threadPath } from "./address";
-import { asksPeople } from "./items";
+import { asksPeople, isFork } from "./items";
 import css from "./header.module.css";
 
 type Thread = Schemas["Thread"];
@@ -39,6 +39,8 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
   const first = useFirstRow(thread.thread, thread.generation);
   const called = useCalled(thread.thread);
   const source = first.data?.source?.thread === thread.thread ? undefined : first.data?.source;
+  const note = useCopied(thread.thread, source && thread.generation).data;
+  const isCopy = source !== undefined && first.data !== null && (!!note || !isFork(first.data ?? { kind: "" }));
   const caller = thread.labels?.parent;
   return (
     <dl className={css.facts}>
@@ -50,8 +52,19 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
           </dd>
         </div>
       )}
-      <Fact name="started">
-        <At at={thread.createdAt} />
+      {isCopy && (
+        <Fact name="copied">
+          <At at={thread.createdAt} />
+          {note?.by && (
+            <>
+              {" "}
+              by <Said>{note.by}</Said>
+            </>
+          )}
+        </Fact>
+      )}
+      <Fact name={isCopy ? "the original started" : "started"}>
+        <At at={isCopy && first.data ? first.data.at : thread.createdAt} />
         {first.data?.by && (
           <>
             {" "}
@@ -93,7 +106,7 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
         </Fact>
       )}
       {source && (
-        <Fact name="forked from">
+        <Fact name={isCopy ? "copy of" : "forked from"}>
           <Link href={threadPath(source.thread, { at: source.id })}>
             <Said>{named(source.thread)}</Said>
           </Link>

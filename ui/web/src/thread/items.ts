@@ -35,6 +35,9 @@ const programs = new Set(["timer", "signal", "thread", "task"]);
 export const asksPeople = (w: Pick<Wait, "kind">) => !programs.has(w.kind ?? "");
 export const questionOf = (r: Row): Wait | undefined => r.asked?.find(asksPeople);
 
+/** isFork tells the first row of a fork from one that was copied with its thread: both name a source. */
+export const isFork = (r: Pick<Row, "kind">) => r.kind === "fork";
+
 /** retries says how often the node of a row, or a step of it, was tried again. */
 export const retries = (r: Row): number => Math.max(r.attempts ?? 0, r.tries ?? 0, 1) - 1;
 
@@ -61,7 +64,7 @@ export const kept: Record<Filter, (r: Row) => boolean> = {
   gates: (r) => questionOf(r) !== undefined,
   effects: (r) => (r.effects ?? []).length > 0,
   failures: (r) => r.status === "failed" || !!r.error || retries(r) > 0 || !!r.lastError,
-  forks: (r) => r.kind === "fork" || r.source !== undefined,
+  forks: isFork,
   people: (r) => !!r.by,
 };
 
@@ -103,8 +106,9 @@ export function itemsOf(rows: Row[], choice: Choice): Item[] {
       const since = runs.since.get(row.id);
       const parent = nearest(row.id, parents, visible, known);
       const successor = replacements.get(row.id);
-      const from = row.source && row.parent ? entries.get(row.parent) : undefined;
-      const foreign = row.source && row.source.thread !== choice.thread ? row.source.thread : undefined;
+      const source = isFork(row) ? row.source : undefined;
+      const from = source && row.parent ? entries.get(row.parent) : undefined;
+      const foreign = source && source.thread !== choice.thread ? source.thread : undefined;
       return {
         id: row.id,
         branch: row.branch,

@@ -2,7 +2,7 @@
 
 import { done } from "../gate/decide";
 import { length } from "../parts/time";
-import { asksPeople, questionOf, retries, type Item, type Row, type Wait } from "./items";
+import { asksPeople, isFork, questionOf, retries, type Item, type Row, type Wait } from "./items";
 
 const kinds: Record<string, string> = { fail: "failure", update: "update by hand" };
 
@@ -47,7 +47,7 @@ export function wordsOf(item: Item): string {
 
 function aboutOf(item: Item): string {
   const { row } = item;
-  if (row.kind === "fork" || row.source) {
+  if (isFork(row)) {
     const from = item.foreign !== undefined ? `from ${item.foreign}` : item.from ? `from #${item.from}` : "";
     return [row.by, from].filter(Boolean).join(", ");
   }
@@ -86,7 +86,7 @@ export function tagOf(item: Item, head: string | undefined): Tag | undefined {
   const effect = row.effects?.find((e) => e.status === "unknown") ?? row.effects?.at(-1);
   if (effect) return { state: effect.status };
   if (head && told.has(head)) return { state: head };
-  if (row.kind === "fork" || row.source) return { state: "forked" };
+  if (isFork(row)) return { state: "forked" };
   if (row.asked?.some((w) => w.state === "open" && !asksPeople(w))) return { state: "waiting" };
   return undefined;
 }
