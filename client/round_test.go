@@ -151,7 +151,7 @@ func TestTypesHaveWhatTheServerAnswers(t *testing.T) {
 		"Report": client.BulkReport{}, "Item": client.BulkItem{}, "Task": client.Task{}, "Status": client.Webhook{}, "ErrorStatus": client.WebhookError{},
 		"ReplayStatus": client.WebhookReplay{}, "Tested": client.WebhookTest{}, "Token": client.Token{}, "TaskSlot": client.TaskSlot{},
 		"Start": client.TaskStart{}, "Started": client.TaskStarted{}, "WorkerInfo": client.Worker{}, "Letter": client.DeadLetter{}, "GateToken": client.ApprovalToken{}, "Created": client.NewToken{},
-		"Usage": client.Usage{}, "Model": client.ModelUsage{}, "Act": client.Act{},
+		"Usage": client.Usage{}, "Model": client.ModelUsage{}, "Act": client.Act{}, "Kind": client.FaultsOfKind{},
 	} {
 		schema, ok := described.Components.Schemas[name]
 		if !ok {

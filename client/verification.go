@@ -29,9 +29,17 @@ type Verification struct {
 	Entries int   `json:"entries"`
 	Bytes   int64 `json:"bytes"`
 
-	OK      bool     `json:"ok"`                // it is done, and there is no fault
-	Report  Document `json:"report,omitempty"`  // what was found, as JSON of [github.com/posthouse/posthouse/sign.Report]
-	Problem string   `json:"problem,omitempty"` // why it failed
+	OK      bool           `json:"ok"`                   // it is done, and there is no fault
+	Report  Document       `json:"report,omitempty"`     // what was found, as JSON of [github.com/posthouse/posthouse/sign.Report], with the first 100 faults
+	Faults  []FaultsOfKind `json:"faultKinds,omitempty"` // how many faults there are
+	Problem string         `json:"problem,omitempty"`    // why it failed
+}
+
+// FaultsOfKind counts the faults of a kind.
+type FaultsOfKind struct {
+	Kind    string `json:"kind"`
+	Count   int    `json:"count"`
+	Message string `json:"message,omitempty"` // that all of them have; "" where they differ
 }
 
 // A Witnessed is the witness that a verification compares the store with.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -91,6 +92,69 @@ func TestVerificationIsAJob(t *testing.T) {
 		t.Errorf("of one thread it ends as %+v", v)
 	}
 	h.send(ask{method: "POST", path: "/api/verifications", as: tokens.Approver}).refused(posthouse.CodeForbidden)
+}
+
+// TestVerificationSaysWhatCameLater counts entries of known and new threads after it.
+func TestVerificationSaysWhatCameLater(t *testing.T) {
+	h, _ := signed(t, nil)
+	h.saved("t1", `"a"`)
+	h.saved("t2", `"a"`)
+	var v proof.Verification
+	h.post("/api/verifications", `{"allowUnsigned":true}`).want(http.StatusAccepted).into(&v)
+	v = h.ended(v.ID)
+	since := func() (s proof.Since) {
+		h.send(ask{method: "GET", path: "/api/verifications/" + string(v.ID) + "/since", as: tokens.Viewer}).want(http.StatusOK).into(&s)
+		return s
+	}
+	if s := since(); s != (proof.Since{}) {
+		t.Errorf("nothing came, and it counts %+v", s)
+	}
+	h.saved("t1", `"b"`)
+	h.saved("t1", `"c"`)
+	h.saved("t3", `"a"`)
+	if s, want := since(), (proof.Since{Threads: 2, New: 1, Entries: 3}); s != want {
+		t.Errorf("it counts %+v, want %+v", s, want)
+	}
+}
+
+// TestFaultsAreInPages has a report with the first faults and their number, and pages of a kind.
+func TestFaultsAreInPages(t *testing.T) {
+	h := open(t, nil)
+	const n = 120
+	for i := range n {
+		must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t" + strconv.Itoa(i), Steps: []posthouse.Step{
+			{Task: "t", Name: "pay", Effect: posthouse.EffectExternal, Value: posthouse.Value{Data: []byte("1")}},
+		}, Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))(t)
+	}
+	var v proof.Verification
+	h.post("/api/verifications", `{"requireGrants":true}`).want(http.StatusAccepted).into(&v)
+	v = h.ended(v.ID)
+	if len(v.Report.Faults) != 100 || len(v.Report.Ungranted) > 100 || len(v.Faults) != 1 || v.Faults[0].Kind != sign.FaultGrant || v.Faults[0].Count != n {
+		t.Errorf("it lists %d faults, %d effects, and counts %+v", len(v.Report.Faults), len(v.Report.Ungranted), v.Faults)
+	}
+	path := "/api/verifications/" + string(v.ID) + "/faults?limit=50&kind="
+	seen := map[string]bool{}
+	for cursor, done := "", false; !done; done = cursor == "" {
+		var page struct {
+			Items []sign.Fault
+			Next  string
+		}
+		must.Do(t, json.Unmarshal(h.get(path+"grant&cursor="+cursor).want(http.StatusOK).body, &page))
+		for _, f := range page.Items {
+			seen[f.Thread] = true
+		}
+		cursor = page.Next
+	}
+	if len(seen) != n {
+		t.Errorf("the pages have %d threads, want %d", len(seen), n)
+	}
+	var other []sign.Fault
+	h.get(path + "hash").want(http.StatusOK).into(&other)
+	if len(other) != 0 {
+		t.Errorf("of another kind it has %+v", other)
+	}
+	h.get(path + "grant&cursor=x").refused(posthouse.CodeInvalid)
+	h.get("/api/verifications/other/faults").refused(posthouse.CodeNotFound)
 }
 
 // TestOneVerificationAtATime begins a second one while a store holds the first one back.
@@ -218,6 +282,7 @@ func TestVerifyAgainstAWitness(t *testing.T) {
 		"{":                                    posthouse.CodeInvalid,
 		strings.Replace(witness, "a", "b", 1):  posthouse.CodeInvalid,
 		string(other.get("/api/witness").body): posthouse.CodeForbidden,
+		"hello":                                posthouse.CodeInvalid,
 	} {
 		if p := h.post("/api/verifications", body(text)).refused(code); p.Field != "witness" || p.Hint == "" {
 			t.Errorf("%.40s is refused for %q: %s %s", text, p.Field, p.Detail, p.Hint)

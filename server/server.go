@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/idempotency"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/page"
+	"github.com/posthouse/posthouse/server/internal/proof"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
 	"github.com/posthouse/posthouse/server/metrics"
@@ -237,6 +238,16 @@ func (s *Server) LoginLink(secret string) (path string, err error) {
 // Chunk sends what a handler streams to the clients that follow its thread now. It does not
 // wait for them.
 func (s *Server) Chunk(c task.Chunk) { s.events.Chunk(c) }
+
+// NoteVerification lists a verification of the store that was made before the server began, with who made
+// it. A nil report says that it was not finished, and why.
+func (s *Server) NoteVerification(ctx context.Context, by string, began time.Time, report *sign.Report, why string) {
+	for _, r := range s.resources {
+		if p, ok := r.(*proof.Proof); ok {
+			p.Note(ctx, by, began, report, why)
+		}
+	}
+}
 
 // Close ends the streams, takes no more requests for agents and waits for those
 // that run. When ctx ends it cancels them and waits for their return; what they

@@ -113,13 +113,20 @@ func (s *serving) tellKept(ctx context.Context, h *host.Host, dir datadir.Dir) {
 	}
 	checked, stop := context.WithTimeout(ctx, devCheck)
 	defer stop()
+	began := h.Ledger.Now()
 	report, err := stores.Check(checked, &e.Term, h.Ledger.Store(), dir.Key()+sign.PublicSuffix)
+	note := func(why string) { h.Server.NoteVerification(ctx, "the start of the server", began, report, why) }
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
+		report = nil
+		note("the store is larger than what is checked at a start: verify it now")
 		e.Line("the store is larger than what is checked at a start; to check it: %s", e.Named("posthouse verify"))
 	case err != nil:
 		e.Line("warning: the store cannot be checked: %s", err.Error())
-	case !report.OK():
-		e.Line("warning: the store is damaged, faults %d; what they are: %s", len(report.Faults), e.Named("posthouse verify"))
+	default:
+		note("")
+		if !report.OK() {
+			e.Line("warning: the store is damaged, faults %d; what they are: %s", len(report.Faults), e.Named("posthouse verify"))
+		}
 	}
 }

@@ -35,8 +35,53 @@ type Verification struct {
 	Bytes   int64 `json:"bytes" doc:"of their headers and bodies"`
 
 	OK      bool         `json:"ok" doc:"it is done, and there is no fault"`
-	Report  *sign.Report `json:"report,omitempty" doc:"what was found; absent until it is done"`
+	Report  *sign.Report `json:"report,omitempty" doc:"what was found, with the first faults; absent until it is done"`
+	Faults  []Kind       `json:"faultKinds,omitempty" doc:"how many faults there are of each kind, the kind found first in front"`
 	Problem string       `json:"problem,omitempty" doc:"why it failed"`
+
+	tails map[string]uint64 // where the threads ended that were walked; nil: there were too many to remember
+}
+
+// A Kind counts faults.
+type Kind struct {
+	Kind    sign.FaultKind `json:"kind" doc:"of these faults"`
+	Count   int            `json:"count" doc:"how many there are"`
+	Message string         `json:"message,omitempty" doc:"what each of them says; absent where they differ"`
+}
+
+// kindsOf counts faults by their kinds.
+func kindsOf(faults []sign.Fault) (kinds []Kind) {
+	at := map[sign.FaultKind]int{}
+	for _, f := range faults {
+		i, ok := at[f.Kind]
+		if !ok {
+			i, at[f.Kind] = len(kinds), len(kinds)
+			kinds = append(kinds, Kind{Kind: f.Kind, Message: f.Message})
+		}
+		kinds[i].Count++
+		if kinds[i].Message != f.Message {
+			kinds[i].Message = ""
+		}
+	}
+	return kinds
+}
+
+// firstFaults is how many faults, and effects without a grant, a verification lists. All faults are in pages.
+const firstFaults = 100
+
+// bounded returns a verification with so much of its report as one answer has.
+func (v Verification) bounded() *Verification {
+	if v.Report == nil {
+		return &v
+	}
+	r := *v.Report
+	r.Faults = r.Faults[:min(len(r.Faults), firstFaults)]
+	if more := len(r.Ungranted) - firstFaults; more > 0 {
+		r.Ungranted = r.Ungranted[:firstFaults]
+		r.UngrantedMore += more
+	}
+	v.Report = &r
+	return &v
 }
 
 // A Seen is a witness that the store is compared with.

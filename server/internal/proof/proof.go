@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"net/http"
@@ -52,7 +53,21 @@ func (p *Proof) Routes() []*api.Route {
 			Notes:   "Those of this process, the newest first, without their reports. A restart forgets them.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the newest 20", Body: api.List[Verification]{}}},
 		},
-		{Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a verification", Handle: api.Show(p.show), Notes: "With its progress, and its report once it is done.", Answers: one},
+		{Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a verification", Handle: api.Show(p.show), Notes: "With its progress, and its report once it is done, which lists the first 100 faults and counts all of them by kind.", Answers: one},
+		{
+			Method: http.MethodGet, Path: path + "/{id}/faults", Role: tokens.Viewer, Summary: "List the faults that a verification found", Handle: p.faults,
+			Query: []api.Param{
+				{Name: "kind", Kind: api.TextParam, Help: "of this kind"}, {Name: "limit", Kind: api.IntParam, Max: maxFaults, Def: "100", Help: "how many"},
+				{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"},
+			},
+			Notes:   "In the order in which they were found.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of faults", Body: api.List[sign.Fault]{}}},
+		},
+		{
+			Method: http.MethodGet, Path: path + "/{id}/since", Role: tokens.Viewer, Summary: "Count what came after a verification", Handle: api.Show(p.since),
+			Notes:   "Entries that it did not see, of threads that are there now. At most 2,000 threads are looked at, those with the newest entries.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "what is not verified", Body: Since{}}},
+		},
 		{Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Cancel a verification", Handle: api.Show(p.cancel), Notes: "One that has ended stays as it is.", Answers: one},
 		{
 			Method: http.MethodGet, Path: "/api/keys", Role: tokens.Viewer, Summary: "List public keys", Handle: api.All(p.keys), Query: []api.Param{api.FieldsParam()},
@@ -62,7 +77,7 @@ func (p *Proof) Routes() []*api.Route {
 		{
 			Method: http.MethodGet, Path: "/api/witness", Role: tokens.Operator, Style: api.Stream, Summary: "Sign where every thread ends", Handle: p.witness,
 			Notes:   "A statement to keep elsewhere: posthouse verify --witness FILE finds a store that was put back to an older state.",
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "the signed statement, a DSSE envelope", Media: "application/vnd.posthouse.head+json"}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the signed statement, a DSSE envelope", Media: mediaWitness}},
 		},
 		{
 			Method: http.MethodGet, Path: "/api/threads/{id}/export", Role: tokens.Operator, Style: api.Stream, Summary: "Export a thread", Handle: p.export,
@@ -111,6 +126,15 @@ func (p *Proof) begin(w http.ResponseWriter, r *api.Request, b *verifyBody) erro
 		v.Witness = &Seen{At: head.At, Threads: len(head.Threads), Key: head.KeyID}
 	}
 	o := &sign.VerifyOptions{Thread: b.Thread, Witness: head, RequireSigned: len(ring.Keys()) > 0 && !b.AllowUnsigned, RequireGrants: b.RequireGrants, Concurrency: 1}
+	tails := map[string]uint64{}
+	o.Progress = func(t *sign.ThreadReport) {
+		if tails != nil && len(tails) == maxTails {
+			tails = nil
+		}
+		if tails != nil {
+			tails[t.Thread] = t.Last
+		}
+	}
 	o.Walked = func(at sign.Verified) {
 		p.jobs.update(func() { v.Threads, v.Entries, v.Bytes = at.Threads, at.Entries, at.Bytes })
 	}
@@ -118,6 +142,7 @@ func (p *Proof) begin(w http.ResponseWriter, r *api.Request, b *verifyBody) erro
 	go func() {
 		defer leave()
 		report, err := sign.Verify(ctx, p.ledger.Store(), ring, o)
+		p.jobs.remember(v, tails)
 		p.end(ctx, v, report, err)
 		cancel()
 	}()
@@ -139,10 +164,22 @@ func (p *Proof) readWitness(text string, ring *sign.Ring) (*sign.Head, error) {
 		c := *e
 		c.Field = "witness"
 		c.Hint = cmp.Or(c.Hint, "send the file as GET /api/witness or posthouse witness wrote it; GET /api/keys lists the keys that may have signed it")
+		if !isWitness(text) {
+			c.Message = "is another file: a witness says where every thread ends, and this one does not"
+			c.Hint = "choose the file that Download a witness gave on the page Keys and witness, or that posthouse witness wrote"
+		}
 		return nil, &c
 	}
 	return head, err
 }
+
+// isWitness reports whether a text is a witness, whoever signed it and whether it is as it was.
+func isWitness(text string) bool {
+	var e struct{ PayloadType, Payload string }
+	return json.Unmarshal([]byte(text), &e) == nil && e.PayloadType == mediaWitness && e.Payload != ""
+}
+
+const mediaWitness = "application/vnd.posthouse.head+json"
 
 // end notes what a verification found.
 func (p *Proof) end(ctx context.Context, v *Verification, report *sign.Report, err error) {
@@ -155,7 +192,7 @@ func (p *Proof) end(ctx context.Context, v *Verification, report *sign.Report, e
 		case err != nil:
 			v.State, v.Problem = Failed, problem.Client(err).Message
 		default:
-			v.State, v.Report, v.OK = Done, report, report.OK()
+			v.State, v.Report, v.OK, v.Faults = Done, report, report.OK(), kindsOf(report.Faults)
 			v.Threads, v.Entries, v.Bytes = report.Threads, report.Entries, report.Bytes
 		}
 	})
@@ -163,7 +200,7 @@ func (p *Proof) end(ctx context.Context, v *Verification, report *sign.Report, e
 
 func (p *Proof) list(*api.Request) ([]Verification, error) { return p.jobs.list(), nil }
 
-func (p *Proof) show(r *api.Request) (*Verification, error) {
+func (p *Proof) found(r *api.Request) (*Verification, error) {
 	v := p.jobs.find(r.ID("id"))
 	if v == nil {
 		e := problem.NotFound("verification", string(r.ID("id")))
@@ -171,6 +208,14 @@ func (p *Proof) show(r *api.Request) (*Verification, error) {
 		return nil, e
 	}
 	return v, nil
+}
+
+func (p *Proof) show(r *api.Request) (*Verification, error) {
+	v, err := p.found(r)
+	if err != nil {
+		return nil, err
+	}
+	return v.bounded(), nil
 }
 
 func (p *Proof) cancel(r *api.Request) (*Verification, error) {
@@ -260,7 +305,7 @@ func (p *Proof) witness(w http.ResponseWriter, r *api.Request) error {
 		return err
 	}
 	h := w.Header()
-	h.Set("Content-Type", "application/vnd.posthouse.head+json")
+	h.Set("Content-Type", mediaWitness)
 	h.Set("Content-Disposition", `attachment; filename="head.json"`)
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(head.Envelope) // the client may be gone
@@ -270,16 +315,33 @@ func (p *Proof) witness(w http.ResponseWriter, r *api.Request) error {
 // A download passes a file on. Its headers go out with its first byte, so that a failure before
 // that is a problem.
 type download struct {
-	w     http.ResponseWriter
-	now   func() time.Time
-	begun bool
+	w      http.ResponseWriter
+	now    func() time.Time
+	thread string
+	begun  bool
+}
+
+// maxFileName bounds the name of a file without its ending, in bytes.
+const maxFileName = 100
+
+// fileName names the file of a thread by characters that every file system takes.
+func fileName(thread string) string {
+	name := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+			return c
+		}
+		return '-'
+	}, thread)
+	name = strings.Trim(name[:min(len(name), maxFileName)], ".-")
+	return cmp.Or(name, "thread") + ".posthouse"
 }
 
 func (d *download) Write(data []byte) (int, error) {
 	if !d.begun {
 		d.begun = true
 		d.w.Header().Set("Content-Type", "application/octet-stream")
-		d.w.Header().Set("Content-Disposition", `attachment; filename="thread.posthouse"`)
+		d.w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(d.thread)+`"`)
 		d.w.WriteHeader(http.StatusOK)
 	}
 	rc := http.NewResponseController(d.w)
@@ -290,7 +352,7 @@ func (d *download) Write(data []byte) (int, error) {
 func (p *Proof) export(w http.ResponseWriter, r *api.Request) error {
 	ctx, cancel := p.life.Bound(r.Context())
 	defer cancel()
-	d := &download{w: w, now: p.now}
+	d := &download{w: w, now: p.now, thread: r.Name("id")}
 	var file bytes.Buffer
 	_, err := transfer.Export(ctx, p.ledger, r.Name("id"), &gather{to: d, small: &file}, nil)
 	switch {

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { api, get, type Schemas } from "../api/client";
 import { faulty } from "../proof/state";
 import { many } from "../text/count";
@@ -37,6 +37,29 @@ export const useVerification = (v: Verification | undefined) =>
     enabled: v?.state === "done",
     staleTime: Infinity,
     queryFn: ({ signal }) => get(api.GET("/api/verifications/{id}", { signal, params: { path: { id: v?.id ?? "" } } })),
+  });
+
+/** useFaults reads the faults of a kind by page: first a few, then a hundred each time. What is over does not change. */
+export const useFaults = (verification: string, kind: string, first: number) =>
+  useInfiniteQuery({
+    queryKey: ["faults", verification, kind, first],
+    staleTime: Infinity,
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) => {
+      const query = { kind, ...(pageParam ? { limit: 100, cursor: pageParam } : { limit: first }) };
+      return get(api.GET("/api/verifications/{id}/faults", { signal, params: { path: { id: verification }, query } }));
+    },
+    getNextPageParam: (last) => last.next,
+  });
+
+/** useSince counts what came after a verification that is over. */
+export const useSince = (v: Verification | undefined) =>
+  useQuery({
+    queryKey: ["since", v?.id],
+    enabled: v?.state === "done",
+    refetchInterval: 10_000,
+    queryFn: ({ signal }) =>
+      get(api.GET("/api/verifications/{id}/since", { signal, params: { path: { id: v?.id ?? "" } } })),
   });
 
 /** useThreadCount says how many threads there are, for what walks all of them. */

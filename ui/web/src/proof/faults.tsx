@@ -1,10 +1,9 @@
-import { useState } from "react";
 import { Link } from "wouter";
-import type { Fault, Report } from "../data/proof";
+import { useFaults, type Fault, type Verification } from "../data/proof";
 import { Button } from "../parts/button";
 import { named } from "../parts/id";
+import { Failure, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
-import { groups } from "../text/groups";
 import css from "./proof.module.css";
 
 const damaged =
@@ -40,15 +39,18 @@ const advice: Record<Fault["kind"], string> = {
 const few = 3; // shown of many that are of one kind
 const step = 100;
 
+type Kind = NonNullable<Verification["faultKinds"]>[number];
+
 /** Faults shows what is wrong, in red and by kind, and what to do about it. */
-export function Faults({ report }: { report: Report; strict: boolean }) {
-  const { faults } = report;
-  if (faults.length === 0) return null;
+export function Faults({ of }: { of: Verification }) {
+  const kinds = of.faultKinds ?? [];
+  const all = kinds.reduce((sum, k) => sum + k.count, 0);
+  if (all === 0) return null;
   return (
     <section className={css.faults} aria-label="faults">
-      <h2>{faults.length === 1 ? "One fault" : `${faults.length.toLocaleString("en")} faults`}</h2>
-      {groups(faults, (f) => f.kind).map((g) => (
-        <Kind key={g.key} faults={g.items} />
+      <h2>{all === 1 ? "One fault" : `${all.toLocaleString("en")} faults`}</h2>
+      {kinds.map((k) => (
+        <OfKind key={k.kind} verification={of.id} kind={k} />
       ))}
       <p className={css.advice}>
         Every step of a recovery is in the <a href="/docs">documentation</a>, under restore.
@@ -57,24 +59,24 @@ export function Faults({ report }: { report: Report; strict: boolean }) {
   );
 }
 
-/** Kind shows the faults of a kind: all of a few, the first of many, and a hundred more each time. */
-function Kind({ faults }: { faults: Fault[] }) {
-  const [shown, setShown] = useState(faults.length > 10 ? few : faults.length);
-  const kind = faults[0]?.kind;
-  if (!kind) return null;
-  const message = faults[0]?.message;
-  const equal = faults.every((f) => f.message === message);
-  const left = faults.length - shown;
+/** OfKind shows the faults of a kind: all of a few, the first of many, and a hundred more each time. */
+function OfKind({ verification, kind }: { verification: string; kind: Kind }) {
+  const many = kind.count > 10;
+  const read = useFaults(verification, kind.kind, many ? few : 10);
+  const faults = read.data?.pages.flatMap((p) => p.items) ?? [];
+  const left = kind.count - faults.length;
   return (
     <>
-      {faults.length > 10 && (
+      {many && (
         <h3 className={css.fault}>
-          {faults.length.toLocaleString("en")} × <b>{kind}</b>
-          {equal && <Said>{message}</Said>}
+          {kind.count.toLocaleString("en")} × <b>{kind.kind}</b>
+          {kind.message && <Said>{kind.message}</Said>}
         </h3>
       )}
+      {read.isPending && <Skeleton rows={Math.min(few, kind.count)} height={24} />}
+      {read.error && <Failure error={read.error} />}
       <ul>
-        {faults.slice(0, shown).map((f, i) => (
+        {faults.map((f, i) => (
           <li key={i} className={css.fault}>
             <b>{f.kind}</b>
             {f.thread && (
@@ -92,15 +94,17 @@ function Kind({ faults }: { faults: Fault[] }) {
           </li>
         ))}
       </ul>
-      {left > 0 && (
+      {left > 0 && read.hasNextPage && (
         <p className={css.line}>
-          <Button onClick={() => setShown(shown + step)}>Show {Math.min(step, left)} more</Button>
+          <Button disabled={read.isFetchingNextPage} onClick={() => void read.fetchNextPage()}>
+            Show {Math.min(step, left)} more
+          </Button>
           <span>
-            {shown.toLocaleString("en")} of {faults.length.toLocaleString("en")}
+            {faults.length.toLocaleString("en")} of {kind.count.toLocaleString("en")}
           </span>
         </p>
       )}
-      <p className={css.advice}>{advice[kind]}</p>
+      <p className={css.advice}>{advice[kind.kind as Fault["kind"]]}</p>
     </>
   );
 }

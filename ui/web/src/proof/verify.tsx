@@ -2,7 +2,7 @@ import { ShieldAlert, ShieldCheck, ShieldQuestion, ShieldX } from "lucide-react"
 import { useState } from "react";
 import { api, get, type Schemas } from "../api/client";
 import { queries } from "../data/query";
-import { useThreadCount, useVerification, useVerifications, type Verification } from "../data/proof";
+import { useSince, useThreadCount, useVerification, useVerifications, type Verification } from "../data/proof";
 import { Button } from "../parts/button";
 import { Chip } from "../parts/chip";
 import { Failure, Skeleton } from "../parts/notice";
@@ -12,7 +12,7 @@ import { Table } from "../parts/table";
 import { Ago, length } from "../parts/time";
 import { Faults } from "./faults";
 import { bytes, count, Found } from "./found";
-import { walked } from "./state";
+import { afterwards, walked } from "./state";
 import css from "./proof.module.css";
 
 /** again reads the verifications once more: after one began or was cancelled. */
@@ -77,7 +77,7 @@ export function Verify({ may }: { may: boolean }) {
       {report.error && <Failure error={report.error} />}
       {report.data?.report && (
         <>
-          <Faults report={report.data.report} strict={false} />
+          <Faults of={report.data} />
           <Found report={report.data.report} of={report.data} />
         </>
       )}
@@ -88,6 +88,7 @@ export function Verify({ may }: { may: boolean }) {
 
 function Verdict({ newest }: { newest: Verification | undefined }) {
   const icon = { size: 28, strokeWidth: 1.5, "aria-hidden": true } as const;
+  const since = useSince(newest).data;
   if (!newest)
     return (
       <Headline icon={<ShieldQuestion {...icon} />} tone="none" title="Not verified since this server started">
@@ -113,12 +114,21 @@ function Verdict({ newest }: { newest: Verification | undefined }) {
         </Headline>
       );
     case "done":
-      return newest.ok ? (
-        <Headline icon={<ShieldCheck {...icon} />} tone="good" title="The record is whole">
-          {count(newest.threads, "thread")} and {count(newest.entries, "entry", "entries")} verified{" "}
-          <Ago at={newest.endedAt} /> {by}
-        </Headline>
-      ) : (
+      if (newest.ok) {
+        const later = since && afterwards(since);
+        return (
+          <Headline
+            icon={later ? <ShieldQuestion {...icon} /> : <ShieldCheck {...icon} />}
+            tone={later ? "none" : "good"}
+            title={later ? "The record was whole" : "The record is whole"}
+          >
+            {count(newest.threads, "thread")} and {count(newest.entries, "entry", "entries")} verified{" "}
+            <Ago at={newest.endedAt} /> {by}
+            {later && <>; {later}</>}
+          </Headline>
+        );
+      }
+      return (
         <Headline icon={<ShieldX {...icon} />} tone="bad" title="The record has faults">
           found <Ago at={newest.endedAt} /> {by}, in {count(newest.entries, "entry", "entries")}
         </Headline>
@@ -131,8 +141,13 @@ function Verdict({ newest }: { newest: Verification | undefined }) {
       );
     case "cancelled":
       return (
-        <Headline icon={<ShieldQuestion {...icon} />} tone="none" title="The verification was cancelled">
-          after {count(newest.entries, "entry", "entries")}, {by}
+        <Headline
+          icon={<ShieldQuestion {...icon} />}
+          tone="none"
+          title={newest.problem ? "The store was not verified to its end" : "The verification was cancelled"}
+        >
+          {newest.problem ? <Said>{newest.problem}</Said> : <>after {count(newest.entries, "entry", "entries")}</>},{" "}
+          {by}
         </Headline>
       );
   }
