@@ -221,7 +221,7 @@ func (w *walk) change(act *Act, h *posthouse.Header) error {
 		on = "branch " + h.Branch
 	}
 	parts := w.changed(h)
-	begins := h.Parent == "" && h.Source == nil && h.Graph != ""
+	begins := h.Parent == "" && h.Kind != posthouse.KindFork && h.Graph != ""
 	if begins || h.Kind == posthouse.KindInput {
 		program, with, err := w.input(h, parts)
 		if err != nil {
