@@ -158,6 +158,8 @@ func (w *walk) assignment(act *Act, a *posthouse.Assignment) error {
 		act.Did, to = "had a substitute", strings.Join(a.To, ", ")
 	case a.Escalation:
 		act.Did = "passed on when it was due"
+	case a.TakesBack != 0:
+		act.Did, to = "took back what they delegated", ""
 	default:
 		act.Did = "delegated"
 	}

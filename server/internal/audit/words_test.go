@@ -57,6 +57,7 @@ func TestActsAreToldInWords(t *testing.T) {
 		{paused, "task|worker:m|paused|task transcribe|who speaks"},
 		{&posthouse.Event{Kind: posthouse.RecordVote, Vote: &posthouse.Decision{Gate: "gate-q", Verdict: posthouse.Reject, By: "ann"}}, "vote|ann|voted to reject|Refund 24.50 EUR?|"},
 		{&posthouse.Event{Kind: posthouse.RecordAssignment, Assignment: &posthouse.Assignment{Gate: "gate-q", By: "ann", To: []string{"bob"}}}, "delegation|ann|delegated|to bob: Refund 24.50 EUR?|"},
+		{&posthouse.Event{Kind: posthouse.RecordAssignment, Assignment: &posthouse.Assignment{Gate: "gate-q", By: "ann", To: []string{"ann"}, TakesBack: 7, Reason: "a typo"}}, "delegation|ann|took back what they delegated|Refund 24.50 EUR?|a typo"},
 		{step(8, "agent:cashier.pay>refund", posthouse.EffectExternal, "gate-q"), "effect||acted|refund, approved by bob: Refund 24.50 EUR?|"},
 		{step(8, "agent:cashier.pay>refund>$use", posthouse.EffectExternal, "gate-q"), ""},
 		{step(9, "agent:cashier.pay>refund>$use", posthouse.EffectExternal, "gate-q"), "effect||began|refund, approved by bob: Refund 24.50 EUR?|there is no result on record"},
