@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/posthouse/posthouse"
 )
 
 // A Webhook is an endpoint of the configuration, and how it is.
@@ -37,7 +39,8 @@ type Webhook struct {
 type WebhookError struct {
 	Message  string    `json:"message"`
 	At       time.Time `json:"at"`
-	Failures int       `json:"failures"` // attempts that failed since the newest delivery
+	Failures int       `json:"failures"`       // attempts that failed since the newest delivery
+	Since    time.Time `json:"since,omitzero"` // when the first of them failed
 }
 
 // A WebhookReplay says how far a replay is.
@@ -83,6 +86,38 @@ type WebhookDelivery struct {
 // [posthouse.ErrNotFound] for an unknown endpoint.
 func (o Operations) WebhookDeliveries(ctx context.Context, name string) (all []*WebhookDelivery, err error) {
 	return all, o.client.ask(ctx, http.MethodGet, webhookPath(name, "deliveries"), nil, nil, &all)
+}
+
+// A GateDelivery is how it stands with telling one endpoint of one event of a gate.
+type GateDelivery struct {
+	Endpoint string    `json:"endpoint"`
+	Kind     string    `json:"kind"`  // of its channel: webhook, slack, mail
+	Event    string    `json:"event"` // as in gate.opened
+	Seq      uint64    `json:"seq"`
+	Happened time.Time `json:"happened"`           // the event
+	State    string    `json:"state"`              // told, retrying, waiting, stopped, givenUp, passed, earlier or unknown
+	At       time.Time `json:"at,omitzero"`        // when the receiver took it, else when it was tried last
+	Attempts int       `json:"attempts,omitempty"` // that were made
+	First    time.Time `json:"first,omitzero"`     // when it was tried first
+	Next     time.Time `json:"next,omitzero"`      // when the next attempt is due
+	To       []string  `json:"to,omitempty"`       // people who have it, as far as the channel knows them
+	Others   int       `json:"others,omitempty"`   // how many more have it
+	Status   int       `json:"status,omitempty"`   // of the answer that was no success
+	Error    string    `json:"error,omitempty"`    // how the newest attempt failed; for operators
+	Failing  time.Time `json:"failing,omitzero"`   // since when the endpoint takes nothing
+}
+
+// GateDeliveries are who was told of a gate, by the order of its events.
+type GateDeliveries struct {
+	Endpoints int             `json:"endpoints"` // of the server's configuration; 0: it tells nobody of anything
+	Items     []*GateDelivery `json:"items"`
+}
+
+// GateDeliveries returns who was told of a gate, by which channel, and where that failed.
+// [posthouse.ErrNotFound] for an unknown gate.
+func (o Operations) GateDeliveries(ctx context.Context, id posthouse.ID) (*GateDeliveries, error) {
+	d := new(GateDeliveries)
+	return d, o.client.ask(ctx, http.MethodGet, "/api/gates"+Path(string(id), "deliveries"), nil, nil, d)
 }
 
 // TestWebhook sends an endpoint one event, at once. A receiver that fails is no error: the answer says

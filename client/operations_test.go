@@ -106,7 +106,13 @@ func TestWebhooks(t *testing.T) {
 	if len(made) != 1 || made[0].ID != "msg-1" || made[0].Attempt != 2 || made[0].Status != 500 || made[0].Delivered {
 		t.Errorf("the deliveries are %+v", made)
 	}
-	_, err := o.TestWebhook(ctx, "nothing")
+	told := must.Get(o.GateDeliveries(ctx, "gate-1"))(t)
+	if told.Endpoints != 1 || len(told.Items) != 1 || told.Items[0].Endpoint != "ops" || told.Items[0].State != "retrying" || told.Items[0].Error != "it answers 500" {
+		t.Errorf("of the gate there are %+v", told)
+	}
+	_, err := o.GateDeliveries(ctx, "nothing")
+	must.Fail(t, err, posthouse.ErrNotFound)
+	_, err = o.TestWebhook(ctx, "nothing")
 	must.Fail(t, err, posthouse.ErrNotFound)
 	_, err = o.WebhookDeliveries(ctx, "nothing")
 	must.Fail(t, err, posthouse.ErrNotFound)

@@ -154,6 +154,13 @@ func (e *endpoints) Deliveries(_ context.Context, name string) ([]notify.Deliver
 	return []notify.Delivery{{ID: "msg-1", Type: notify.GateOpened, Thread: "t", Attempt: 2, Status: 500, Error: "it answers 500"}}, e.known(name)
 }
 
+func (e *endpoints) Told(_ context.Context, id posthouse.ID) (*notify.GateTold, error) {
+	if id != "gate-1" {
+		return nil, posthouse.NotFound("gate", string(id))
+	}
+	return &notify.GateTold{Endpoints: 1, Items: []notify.Told{{Endpoint: "ops", Kind: "webhook", Event: notify.GateOpened, State: notify.ToldRetrying, Attempts: 2, Status: 500, Error: "it answers 500"}}}, nil
+}
+
 func (e *endpoints) known(name string) error {
 	if name != "ops" {
 		return posthouse.NotFound("webhook", name)

@@ -108,10 +108,11 @@ type memo struct {
 	Done  map[string][]string `json:"done,omitempty"`  // mailboxes that have a message which others wait for, by its id
 }
 
-// Deliver writes a message to each mailbox that is meant and does not have it. Its errors are [notify.Failure]s.
+// Deliver writes a message to each mailbox that is meant and does not have it. Its errors are [notify.Failure]s,
+// and [notify.ErrPassed] where no mailbox is meant.
 func (c *Channel) Deliver(ctx context.Context, m *notify.Message) error {
 	if m.Decided && m.Event.Type != notify.GateDecided {
-		return nil // there is nothing to ask any more
+		return notify.ErrPassed // there is nothing to ask any more
 	}
 	kept, err := m.Memo.Load(ctx)
 	if err != nil {
@@ -122,11 +123,19 @@ func (c *Channel) Deliver(ctx context.Context, m *notify.Message) error {
 		have = memo{}
 	}
 	all := c.recipients(m.Event, &have)
+	if len(all) == 0 {
+		return notify.ErrPassed
+	}
 	left := slices.DeleteFunc(slices.Clone(all), func(r recipient) bool { return slices.Contains(have.Done[m.ID], r.address.Address) })
 	if len(left) == 0 {
 		return nil
 	}
 	took, failure := c.sender.send(ctx, m, left)
+	for _, r := range left {
+		if r.person != "" && slices.Contains(took, r.address.Address) {
+			m.Reached = append(m.Reached, r.person)
+		}
+	}
 	if err := c.note(ctx, m, &have, all, took, failure); err != nil && failure == nil {
 		return nil // the next message about the gate may go to more people than need it
 	}

@@ -274,15 +274,21 @@ func TestAMailThatComesTwiceIsTheSame(t *testing.T) {
 	c := channel(t, sender(t, s))
 	g := &notify.Gate{ID: "gate-1", Name: "refund", Intent: "Refund?", Text: "Refund?", Assignees: []string{"alice"}}
 	for range 2 {
-		must.Do(t, c.Deliver(t.Context(), &notify.Message{ID: "msg_1", Event: &notify.Event{Type: notify.GateOpened, Data: notify.Data{Gate: g}}}))
+		m := &notify.Message{ID: "msg_1", Event: &notify.Event{Type: notify.GateOpened, Data: notify.Data{Gate: g}}}
+		must.Do(t, c.Deliver(t.Context(), m))
+		if fmt.Sprint(m.Reached) != "[alice]" {
+			t.Errorf("it reached %v, want alice", m.Reached)
+		}
 	}
 	all := s.all()
 	if len(all) != 2 || all[0].Header.Get("Message-ID") != all[1].Header.Get("Message-ID") {
 		t.Errorf("the mails are %v", all)
 	}
-	must.Do(t, c.Deliver(t.Context(), &notify.Message{ID: "msg_1", Decided: true, Event: &notify.Event{Type: notify.GateOpened, Data: notify.Data{Gate: g}}}))
+	must.Fail(t, c.Deliver(t.Context(), &notify.Message{ID: "msg_1", Decided: true, Event: &notify.Event{Type: notify.GateOpened, Data: notify.Data{Gate: g}}}), notify.ErrPassed)
+	stranger := &notify.Gate{ID: "gate-2", Name: "refund", Assignees: []string{"mallory"}}
+	must.Fail(t, c.Deliver(t.Context(), &notify.Message{ID: "msg_2", Event: &notify.Event{Type: notify.GateOpened, Data: notify.Data{Gate: stranger}}}), notify.ErrPassed)
 	if len(s.all()) != 2 {
-		t.Error("a question that was decided is asked")
+		t.Error("a question that was decided, or is for nobody with a mailbox, is asked")
 	}
 }
 

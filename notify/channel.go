@@ -12,7 +12,8 @@ import (
 // A Channel carries messages to one receiver. It must be safe for concurrent use.
 type Channel interface {
 	// Deliver sends a message and returns once the receiver has it, or not. It keeps to the time
-	// of ctx. Any error is a failure, and the message is tried again; a [Failure] may say more.
+	// of ctx. Any error but [ErrPassed] is a failure, and the message is tried again; a [Failure] may
+	// say more. Nil says that the receiver acknowledged it: the gate's page shows that it was told.
 	Deliver(ctx context.Context, m *Message) error
 
 	// Kind names the channel, as in "webhook".
@@ -50,11 +51,19 @@ type Message struct {
 
 	// Memo is what the endpoint's channel keeps about the event's gate. Nil in a test.
 	Memo *Memo
+
+	// Reached is for a channel to set: names of the people who have the message, as far as it knows
+	// them, also where it fails for others. The gate's page shows them.
+	Reached []string
 }
+
+// ErrPassed is what [Channel.Deliver] returns where there was nothing to send: the question has its decision
+// by now, or it is for nobody that the channel knows. It is no failure, and no delivery either.
+var ErrPassed = errors.New("there was nothing to send")
 
 // A Following channel keeps what it has said about a gate up to date: it is told of the assignments and
 // the decision of every gate, whatever the rule and the types of its endpoint say. It passes over
-// those of gates that it was not told of before, which its [Memo] knows.
+// those of gates that it was not told of before, which its [Memo] knows, with [ErrPassed].
 type Following interface {
 	Channel
 	Follows()

@@ -179,11 +179,14 @@ func (s *sender) insist(ctx context.Context, at *replay, m *Message, tell func(p
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case f == nil:
-			at.Sent++
+			if made != nil {
+				at.Sent++
+			}
 			return nil
 		case f.Gone:
 			return f
 		case n >= replayAttempts:
+			s.note(ctx, m, func(t *sent) { t.GivenUp = t.Took.IsZero() })
 			at.Failed++
 			return nil
 		}

@@ -40,8 +40,8 @@ type result struct {
 	pending *pending  // nil: the first attempt of a message of the item
 	message *Message  // nil: it is not in the log any more
 	err     error     // of the store, before the attempt
-	failure *Failure  // nil: the receiver has it
-	made    *Delivery // nil: no attempt was made, or it is not to be noted
+	failure *Failure  // nil: the receiver has it, or there was nothing to send
+	made    *Delivery // nil: no attempt was made, or there was nothing to send
 }
 
 // run has the endpoint and tells it, or waits until another process is gone, until ctx ends.
@@ -216,21 +216,26 @@ func (s *sender) next(ctx context.Context, work *sync.WaitGroup, results chan<- 
 	return nil
 }
 
-// deliver makes one attempt.
+// deliver makes one attempt, and keeps how it went with the gate that the message is about.
 func (s *sender) deliver(ctx context.Context, m *Message) (made *Delivery, failure *Failure) {
-	ctx, cancel := context.WithTimeout(ctx, s.endpoint.timeout())
+	timed, cancel := context.WithTimeout(ctx, s.endpoint.timeout())
 	defer cancel()
 	begun := s.source.ledger.Now()
-	m.Memo = newMemo(s.source.ledger.Store(), s.endpoint.Name, s.lease.state.Fence, m)
-	err := s.endpoint.Channel.Deliver(ctx, m)
-	took := s.source.ledger.Now().Sub(begun)
-	s.counts.attempt(s.endpoint.Name, took, err)
-	if err != nil {
+	m.Memo, m.Reached = newMemo(s.source.ledger.Store(), s.endpoint.Name, s.lease.state.Fence, m), nil
+	err := s.endpoint.Channel.Deliver(timed, m)
+	ended := s.source.ledger.Now()
+	passed := errors.Is(err, ErrPassed)
+	if err != nil && !passed {
 		failure = failureOf(err)
-	} else if m.Followed {
-		return nil, nil // the channel may have passed over it
 	}
-	return deliveryOf(m, begun, took, failure), failure
+	if !passed || !m.Followed { // what is followed is passed over for each gate that the channel has not told
+		s.note(ctx, m, func(t *sent) { t.tried(m, begun, ended, passed, failure) })
+	}
+	if passed {
+		return nil, nil
+	}
+	s.counts.attempt(s.endpoint.Name, ended.Sub(begun), err)
+	return deliveryOf(m, begun, ended.Sub(begun), failure), failure
 }
 
 // settled takes the result of an attempt.
@@ -248,11 +253,13 @@ func (s *sender) settled(ctx context.Context, r *result) error {
 	case r.message == nil: // its thread was removed
 		s.lease.state.remove(r.pending)
 	case r.failure == nil:
-		s.lease.state.delivered(now)
+		if r.made != nil {
+			s.lease.state.delivered(now)
+		}
 		s.lease.state.remove(r.pending)
 	default:
 		s.failed(r.failure, now)
-		s.keep(r, now)
+		s.keep(ctx, r, now)
 		if r.failure.Busy {
 			s.notBefore = now.Add(r.failure.After)
 		}
@@ -280,7 +287,7 @@ func (s *sender) settled(ctx context.Context, r *result) error {
 
 // keep has a message that failed wait for another attempt, or gives it up: if the receiver refused it for
 // good, or if all its attempts were made and the receiver took other messages in between.
-func (s *sender) keep(r *result, now time.Time) {
+func (s *sender) keep(ctx context.Context, r *result, now time.Time) {
 	p := r.pending
 	if p == nil {
 		p = s.wait(r.message, 0, now, now)
@@ -290,6 +297,7 @@ func (s *sender) keep(r *result, now time.Time) {
 	if r.failure.Refused || p.isHopeless(s.endpoint.attempts()) && !r.failure.Gone {
 		s.lease.state.remove(p)
 		s.lease.state.giveUp(p.ID)
+		s.note(ctx, r.message, func(t *sent) { t.GivenUp = t.Took.IsZero() })
 		s.counts.givenUp(s.endpoint.Name)
 		s.log.Error("a message is given up", "endpoint", s.endpoint.Name, "message", p.ID, "attempts", p.Attempts, "error", r.failure)
 		return

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
@@ -150,19 +151,24 @@ func (s *source) reminded(ctx context.Context, r *posthouse.Event) ([]*Message, 
 	if err != nil {
 		return nil, err
 	}
-	now := s.ledger.Now()
+	about.Reminder.To = reminded(g, named, s.ledger.Now())
+	return s.approval(ctx, s.make(nil, GateReminded, r, about, g, string(n.Gate), strconv.FormatUint(r.Seq, 10)), g)
+}
+
+// reminded returns who may decide a gate and has not voted, with those who stand in for them.
+func reminded(g *posthouse.Gate, named []deciders.Substitution, now time.Time) (all []string) {
 	for _, d := range deciders.Of(g, now) {
 		if !deciders.OpenTo(g, d.Name, now) {
 			continue
 		}
-		about.Reminder.To = append(about.Reminder.To, d.Name)
+		all = append(all, d.Name)
 		for i := range named {
-			if to := named[i].To; named[i].By == d.Name && !slices.Contains(about.Reminder.To, to) && deciders.SeenBy(g, to, named, now) != g {
-				about.Reminder.To = append(about.Reminder.To, to)
+			if to := named[i].To; named[i].By == d.Name && !slices.Contains(all, to) && deciders.SeenBy(g, to, named, now) != g {
+				all = append(all, to)
 			}
 		}
 	}
-	return s.approval(ctx, s.make(nil, GateReminded, r, about, g, string(n.Gate), strconv.FormatUint(r.Seq, 10)), g)
+	return all
 }
 
 func (s *source) decided(ctx context.Context, r *posthouse.Event) ([]*Message, error) {

@@ -33,6 +33,7 @@ type state struct {
 	Delivered   uint64    `json:"delivered,omitempty"`
 	DeliveredAt time.Time `json:"deliveredAt,omitzero"` // the newest
 	Failures    int       `json:"failures,omitempty"`   // attempts that failed since then
+	Failing     time.Time `json:"failing,omitzero"`     // when the first of them failed
 	Error       string    `json:"error,omitempty"`      // of the newest of them
 	ErrorAt     time.Time `json:"errorAt,omitzero"`
 	GivenUp     uint64    `json:"givenUp,omitempty"`
@@ -163,7 +164,7 @@ func (s *state) delivered(now time.Time) {
 		}
 	}
 	s.Delivered++
-	s.DeliveredAt, s.Failures = now, 0
+	s.DeliveredAt, s.Failures, s.Failing = now, 0, time.Time{}
 }
 
 // back is after how many failures in a row a delivery says that the receiver is back.
@@ -171,6 +172,9 @@ const back = 3
 
 // failed notes an attempt that failed.
 func (s *state) failed(f *Failure, now time.Time) {
+	if s.Failures == 0 {
+		s.Failing = now
+	}
 	s.Failures++
 	s.Error, s.ErrorAt = clip(f.Message, maxError), now
 	if f.Gone {

@@ -41,6 +41,7 @@ type ErrorStatus struct {
 	Message  string    `json:"message" doc:"how it failed"`
 	At       time.Time `json:"at" doc:"when"`
 	Failures int       `json:"failures" doc:"attempts that failed since the newest delivery"`
+	Since    time.Time `json:"since,omitzero" doc:"when the first of them failed; absent: not known"`
 }
 
 // A State says in a word how an endpoint is.
@@ -108,7 +109,7 @@ func (n *Notifier) status(ctx context.Context, e *Endpoint) (*Status, error) {
 	s.Delivered, s.DeliveredAt, s.Pending = have.Delivered, have.DeliveredAt, len(have.Pending)
 	s.GivenUp, s.Last = have.GivenUp, have.Last
 	if have.Error != "" {
-		s.Error = &ErrorStatus{Message: have.Error, At: have.ErrorAt, Failures: have.Failures}
+		s.Error = &ErrorStatus{Message: have.Error, At: have.ErrorAt, Failures: have.Failures, Since: have.Failing}
 	}
 	s.Oldest = have.oldest()
 	if p, at := have.due(); p != nil {

@@ -22,6 +22,7 @@ func (endpoints) Test(context.Context, string) (*notify.Tested, error)          
 func (endpoints) Replay(context.Context, string, time.Time, string) error       { return nil }
 func (endpoints) Resume(context.Context, string) error                          { return nil }
 func (endpoints) Deliveries(context.Context, string) ([]notify.Delivery, error) { return nil, nil }
+func (endpoints) Told(context.Context, posthouse.ID) (*notify.GateTold, error)  { return nil, nil }
 func (endpoints) Metrics() []byte                                               { return nil }
 func (e endpoints) DecidesFor(name string) (string, []posthouse.Hash) {
 	keys := []posthouse.Hash{notify.KeyHash([]byte("key")), notify.KeyHash([]byte("key of " + name))}

@@ -99,8 +99,8 @@ func (s *Server) newResources(o *Options) []resource {
 		&letters.Letters{Box: o.Letters},
 		// /api/tokens
 		access.New(o.Tokens, s.auth, o.Logger, o.Now),
-		// /api/webhooks
-		&webhooks.Webhooks{Notifier: o.Notifier}, &webhooks.Channels{Notifier: o.Notifier},
+		// /api/webhooks, /api/gates/{id}/deliveries
+		&webhooks.Webhooks{Notifier: o.Notifier, Ledger: l}, &webhooks.Channels{Notifier: o.Notifier},
 		// /api/workers, /api/worker
 		&workers{tasks: o.Tasks, streams: streams, timeout: s.timeout},
 		// /api/agents, /api/run

@@ -98,6 +98,7 @@ type Notifier interface {
 	Replay(ctx context.Context, endpoint string, since time.Time, by string) error
 	Resume(ctx context.Context, endpoint string) error
 	Deliveries(ctx context.Context, endpoint string) ([]notify.Delivery, error)
+	Told(ctx context.Context, gate posthouse.ID) (*notify.GateTold, error)
 	DecidesFor(endpoint string) (person string, keys []posthouse.Hash)
 	Receive(w http.ResponseWriter, r *http.Request, kind string) error
 	Metrics() []byte // in the text format of Prometheus

@@ -80,9 +80,11 @@ type delivery struct {
 	client *slack.Client
 	m      *notify.Message
 	have   memo
+	told   bool // Slack has acknowledged something of the message, now or in an attempt before
 }
 
-// Deliver posts a message, or says of one that was posted how its question ended. Its errors are [notify.Failure]s.
+// Deliver posts a message, or says of one that was posted how its question ended. Its errors are [notify.Failure]s,
+// and [notify.ErrPassed] where there was nothing to post and nothing to change.
 func (c *Channel) Deliver(ctx context.Context, m *notify.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,6 +102,9 @@ func (c *Channel) Deliver(ctx context.Context, m *notify.Message) error {
 	}
 	if err := d.do(ctx); err != nil {
 		return failure(err)
+	}
+	if !d.told {
+		return notify.ErrPassed
 	}
 	return nil
 }
@@ -124,6 +129,7 @@ func (d *delivery) do(ctx context.Context) error {
 // ask posts a question where it was not posted.
 func (d *delivery) ask(ctx context.Context) error {
 	if d.m.Decided && d.have.Sending == nil {
+		d.told = len(d.have.Posts) > 0
 		return nil // there is nothing to ask any more
 	}
 	targets, err := d.targets(ctx)
@@ -131,21 +137,37 @@ func (d *delivery) ask(ctx context.Context) error {
 		return err
 	}
 	for _, to := range targets {
-		if slices.ContainsFunc(d.have.Posts, func(p post) bool { return p.Conversation == to }) {
+		if slices.ContainsFunc(d.have.Posts, func(p post) bool { return p.Conversation == to.conversation }) {
+			d.reached(to.person)
 			continue
 		}
-		if err := d.post(ctx, to); err != nil {
+		posts := len(d.have.Posts)
+		if err := d.post(ctx, to.conversation); err != nil {
 			return err
+		}
+		if len(d.have.Posts) > posts {
+			d.reached(to.person)
 		}
 	}
 	return nil
 }
 
+// reached notes that a conversation has the message, and whose it is: "" is a channel's.
+func (d *delivery) reached(person string) {
+	d.told = true
+	if person != "" {
+		d.m.Reached = append(d.m.Reached, person)
+	}
+}
+
+// A target is a conversation, and the person whose direct messages it is.
+type target struct{ conversation, person string }
+
 // targets returns the conversations that a question goes to.
-func (d *delivery) targets(ctx context.Context) ([]string, error) {
-	var all []string
+func (d *delivery) targets(ctx context.Context) ([]target, error) {
+	var all []target
 	if d.conversation != "" {
-		all = append(all, d.conversation)
+		all = append(all, target{d.conversation, ""})
 	}
 	if !d.direct {
 		return all, nil
@@ -163,7 +185,7 @@ func (d *delivery) targets(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, with.ID)
+		all = append(all, target{with.ID, name})
 	}
 	return all, nil
 }
@@ -198,6 +220,7 @@ func (d *delivery) post(ctx context.Context, to string) error {
 }
 
 func (d *delivery) posted(ctx context.Context, p post) error {
+	d.told = true
 	d.have.Sending = nil
 	d.have.Posts = append(d.have.Posts, p)
 	return d.save(ctx)
@@ -252,12 +275,14 @@ func (d *delivery) reply(ctx context.Context) error {
 	for _, p := range d.have.Posts {
 		key := d.m.ID + " " + p.Conversation
 		if slices.Contains(d.have.Told, key) {
+			d.told = true
 			continue
 		}
 		_, _, err := d.client.PostMessageContext(ctx, p.Conversation, append(d.renderNews(), slack.MsgOptionTS(p.TS))...)
 		if err != nil && !isGone(err) {
 			return err
 		}
+		d.told = d.told || err == nil
 		d.have.Told = append(d.have.Told, key)
 		d.have.Told = d.have.Told[max(0, len(d.have.Told)-100):]
 		if err := d.save(ctx); err != nil {
@@ -287,6 +312,7 @@ func (d *delivery) end(ctx context.Context) error {
 		if err != nil && !isGone(err) {
 			return err
 		}
+		d.told = d.told || err == nil
 	}
 	d.have = memo{}
 	return d.save(ctx)

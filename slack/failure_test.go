@@ -189,6 +189,17 @@ func TestDirectMessages(t *testing.T) {
 		}
 		return edits == 3
 	})
+	var told []string
+	h.until(func() bool {
+		told = nil
+		for _, x := range must.Get(h.n.Told(t.Context(), g.ID))(t).Items {
+			told = append(told, fmt.Sprint(x.Event, x.State, x.To))
+		}
+		return len(told) == 3 && strings.HasSuffix(told[2], "told[]")
+	})
+	if got := strings.Join(told, " "); got != "gate.openedtold[alice] gate.assignedtold[bob] gate.decidedtold[]" {
+		t.Errorf("the gate was told as %s", got)
+	}
 }
 
 func TestOptions(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -19,11 +20,13 @@ type Notifier interface {
 	Replay(ctx context.Context, name string, since time.Time, by string) error
 	Resume(ctx context.Context, name string) error
 	Deliveries(ctx context.Context, name string) ([]notify.Delivery, error)
+	Told(ctx context.Context, gate posthouse.ID) (*notify.GateTold, error)
 }
 
 // Webhooks are /api/webhooks.
 type Webhooks struct {
 	Notifier Notifier // nil: no endpoint is configured
+	Ledger   *ledger.Ledger
 }
 
 type replayBody struct {
@@ -44,6 +47,12 @@ func (ws *Webhooks) Routes() []*api.Route {
 			Notes: "The last 50 attempts, the newest first, each with its message's id and how it went; those of replays are among them, tests are not. " +
 				"They outlast restarts, and are the same at each server over the store.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the attempts", Body: api.List[notify.Delivery]{}, Media: "", Example: deliveries}},
+		},
+		{
+			Method: http.MethodGet, Path: "/api/gates/{id}/deliveries", Role: tokens.Viewer, Summary: "List who was told of a gate", Handle: api.Show(ws.told),
+			Notes: "For each event of the gate (asked, handed on, escalated, reminded, decided) and each endpoint of the configuration that is told of such events: whether the receiver took it, or why not. " +
+				"It stands beside the gate's thread, so it outlasts restarts and is the same at each server over the store. How an attempt failed is for operators, since it may name addresses; others see the status.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "by the order of the events", Body: notify.GateTold{}, Media: "", Example: told}},
 		},
 		{
 			Method: http.MethodPost, Path: one + "/test", Role: tokens.Operator, Summary: "Send a test to a webhook", Handle: api.Show(ws.test),
@@ -90,6 +99,26 @@ func (ws *Webhooks) deliveries(r *api.Request) ([]notify.Delivery, error) {
 		return nil, err
 	}
 	return ws.Notifier.Deliveries(r.Context(), string(r.ID("id")))
+}
+
+var told = json.RawMessage(`{"endpoints":1,"items":[{"endpoint":"ops","kind":"webhook","event":"gate.opened","seq":2,"happened":"2026-11-26T12:00:00.5Z","state":"told","at":"2026-11-26T12:00:40.038Z",` +
+	`"attempts":2,"first":"2026-11-26T12:00:35Z","status":503,"error":"the receiver answered 503 Service Unavailable"}]}`)
+
+func (ws *Webhooks) told(r *api.Request) (*notify.GateTold, error) {
+	if ws.Notifier == nil {
+		_, err := ws.Ledger.Gate(r.Context(), r.ID("id"))
+		return &notify.GateTold{Items: []notify.Told{}}, err
+	}
+	d, err := ws.Notifier.Told(r.Context(), r.ID("id"))
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.Items {
+		if !r.Actor.Role.May(tokens.Operator) {
+			d.Items[i].Error = ""
+		}
+	}
+	return d, nil
 }
 
 func (ws *Webhooks) test(r *api.Request) (*notify.Tested, error) {

@@ -19,7 +19,7 @@ func Gate(e *env.Env) *cobra.Command {
 		Use: "gate", Aliases: []string{"gates"}, Short: "Show a gate before it is decided, or set it aside",
 		Example: `  posthouse gate show gate-019a...
   posthouse gate snooze gate-019a... --for 4h`,
-	}, gateShow(e), gateSnooze(e), gateUnsnooze(e))
+	}, gateShow(e), gateDeliveries(e), gateSnooze(e), gateUnsnooze(e))
 }
 
 func gateShow(e *env.Env) *cobra.Command {
@@ -31,7 +31,8 @@ GATE is a gate's id, or that of an approval (apr_...) that a tool waits for on i
 caller's connection. Without one, a person at a terminal picks from the inbox. A character that people do not see, or that reorders what they
 see, is shown as ‹U+202E› in text and as \u202e in JSON, and a line warns of it. Each
 line of the text and the content begins with a bar: none passes for one of the
-command's. What ran under a decision is shown by posthouse grant.`,
+command's. Below stands who was told of it, by which channel, and where that failed. What
+ran under a decision is shown by posthouse grant.`,
 		Example: `  posthouse gate show gate-019a...
   posthouse gate show gate-019a... --json | jq .payload`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
@@ -45,6 +46,9 @@ command's. What ran under a decision is shown by posthouse grant.`,
 			}
 			return e.Answer(&q.gate, func() {
 				q.show(&e.Term)
+				if !isApproval(string(q.gate.ID)) {
+					alsoTold(ctx, e, c, q.gate.ID)
+				}
 				switch {
 				case q.gate.Decision != nil:
 					e.Line("\n%s", tree.Decision(q.gate.Decision))

@@ -30,7 +30,7 @@ const unreachable = () =>
 /** These answers hold no values, so their routes have no such parameter. */
 const plain = new RegExp(
   "^/(api/((dead-letters|encryption|find|keys|me|people|processes|queues|status|substitutes|tokens|verifications|waits|webhooks" +
-    "|witness|workers)(/.*)?|programs/{program}/standing|threads(/{id}(/(cancel|copy|entries/{seq}|hold|outline|releases|usage))?)?)|readyz|version)$",
+    "|witness|workers)(/.*)?|gates/{id}/deliveries|programs/{program}/standing|threads(/{id}(/(cancel|copy|entries/{seq}|hold|outline|releases|usage))?)?)|readyz|version)$",
 );
 
 const asText: Middleware = {

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import type { Decision, Grant, Schemas } from "../api/client";
+import type { GateTold, Told } from "../data/told";
 import { Said } from "../parts/said";
 import { short } from "../parts/id";
 import { At, length } from "../parts/time";
@@ -7,14 +8,15 @@ import { Inline } from "../parts/value";
 import { onRecord } from "../text/json";
 import { done } from "./decide";
 import { Settle } from "./neighbours";
+import { isFailing, isUnheard, Tellings } from "./told";
 import css from "./life.module.css";
 
 type Tone = "done" | "now" | "failed" | "unknown" | "none";
-type Event = { name: string; at?: string; tone: Tone; lines: ReactNode[] };
+type Event = { name: string; at?: string; tone: Tone; lines: ReactNode[]; told?: Told[] };
 
-/** Life is what happened to a question, a line an event. What did not happen is hollow. */
-export function Life({ grant }: { grant: Grant }) {
-  const events = eventsOf(grant);
+/** Life is what happened to a question, a line an event, with who was told. What did not happen is hollow. */
+export function Life({ grant, told }: { grant: Grant; told?: GateTold | undefined }) {
+  const events = eventsOf(grant, told);
   return (
     <ol className={css.life} aria-label="what happened">
       {events.map((e, i) => (
@@ -28,14 +30,19 @@ export function Life({ grant }: { grant: Grant }) {
           {e.lines.map((l, j) => (
             <span key={j}>{l}</span>
           ))}
+          {e.told && <Tellings of={e.told} />}
         </li>
       ))}
     </ol>
   );
 }
 
-function eventsOf(grant: Grant): Event[] {
+function eventsOf(grant: Grant, told: GateTold | undefined): Event[] {
   const g = grant.gate;
+  const of = (...events: Told["event"][]) => (told?.items ?? []).filter((t) => events.includes(t.event));
+  const at = (seq: number | undefined) => (told?.items ?? []).filter((t) => t.seq === seq);
+  const opened = of("gate.opened", "effect.unknown");
+  const unheard = !g.decision && isUnheard(opened);
   const asked = (g.assignees ?? []).join(", ");
   const all: Event[] = [
     {
@@ -46,8 +53,11 @@ function eventsOf(grant: Grant): Event[] {
         <Said>{g.requestedBy ? `by ${g.requestedBy}` : "by the program"}</Said>,
         asked && <Said>{`asked of ${asked}`}</Said>,
       ].filter(Boolean),
+      ...(unheard ? {} : { told: opened }),
     },
   ];
+  if (unheard)
+    all.push({ name: "Nobody was told yet", tone: isFailing(opened) ? "failed" : "none", lines: [], told: opened });
   const between: (Event & { at: string })[] = [
     ...(g.assignments ?? []).map((a) => ({
       name: a.escalation ? "Escalated" : a.takesBack ? "Taken back" : "Delegated",
@@ -63,12 +73,14 @@ function eventsOf(grant: Grant): Event[] {
         </Said>,
         a.reason && <Said>{`“${a.reason}”`}</Said>,
       ].filter(Boolean),
+      told: at(a.seq),
     })),
     ...(g.notices ?? []).map((n) => ({
       name: notices[n.kind],
       at: n.at,
       tone: "done" as const,
       lines: noticeLines(n),
+      told: at(n.seq),
     })),
     ...(g.votes ?? []).map((v) => ({ name: "Vote", at: v.at, tone: "done" as const, lines: decisionLines(v) })),
   ];
@@ -78,7 +90,12 @@ function eventsOf(grant: Grant): Event[] {
     return [
       ...all,
       ...escalates(grant),
-      { name: g.expiresAt ? "Waits until its deadline" : "Waits", at: g.expiresAt, tone: "now", lines: [] },
+      {
+        name: g.expiresAt ? "Waits until its deadline" : "Waits",
+        at: g.expiresAt,
+        tone: "now",
+        lines: [silence(told)].filter(Boolean),
+      },
       hollow("Executed"),
     ];
   const over = d.verdict === "reject" || d.verdict === "expire" || d.verdict === "cancel";
@@ -87,6 +104,7 @@ function eventsOf(grant: Grant): Event[] {
     at: d.at,
     tone: d.verdict === "reject" ? "failed" : over ? "none" : "done",
     lines: decisionLines(d),
+    told: of("gate.decided"),
   });
   if (grant.licenses === 0) return all;
   if (over) return [...all, hollow("Released"), hollow("Executed")];
@@ -94,6 +112,13 @@ function eventsOf(grant: Grant): Event[] {
   if (grant.uses.length === 0)
     all.push({ ...hollow("Not executed"), lines: [approvals[grant.approval ?? ""] ?? "nothing ran under it yet"] });
   return all;
+}
+
+/** silence says that no endpoint is told of a question: whoever is asked has to look here. */
+function silence(told: GateTold | undefined): string | undefined {
+  if (!told || told.items.some((t) => t.event === "gate.opened")) return undefined;
+  if (told.endpoints === 0) return "this server tells nobody: it has no webhook, Slack or mail";
+  return "the rules of the endpoints leave it out: people see it here only";
 }
 
 /** escalates says when others are asked, too, if nobody decides before. */

@@ -5,6 +5,7 @@ import type { Decision, Gate, Grant, Schemas } from "../api/client";
 import { useGate, useGrant } from "../data/gates";
 import { useEntry } from "../data/entry";
 import { useMe } from "../data/me";
+import { useTold } from "../data/told";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Chip } from "../parts/chip";
@@ -30,6 +31,7 @@ export function GateScreen({ id }: { id: string }) {
   const name = decodeURIComponent(id);
   const gate = useGate(name);
   const grant = useGrant(name);
+  const told = useTold(name);
   const [, go] = useLocation();
   useEffect(() => {
     if (gate.data) document.title = `${marked(gate.data.intent)} · Posthouse`;
@@ -94,7 +96,7 @@ export function GateScreen({ id }: { id: string }) {
             </GateDetail>
           </div>
           <aside className={css.life} tabIndex={0} aria-label="its life">
-            {grant.data && <Life grant={grant.data} />}
+            {grant.data && <Life grant={grant.data} told={told.data} />}
           </aside>
         </div>
       )}

@@ -7,6 +7,7 @@ import { Failure, Skeleton } from "../parts/notice";
 import { Scroll } from "../parts/page";
 import { Said } from "../parts/said";
 import { Bar } from "../shell/bar";
+import { Failing } from "./failing";
 import { FirstSteps } from "./first";
 import { Processes } from "./processes";
 import { Questions } from "./questions";
@@ -67,6 +68,7 @@ export function OverviewScreen() {
             ))}
           </nav>
         )}
+        <Failing may={operator} />
         <div className={css.columns}>
           <div>
             <Questions
