@@ -109,7 +109,7 @@ type GateDelivery struct {
 
 // GateDeliveries are who was told of a gate, by the order of its events.
 type GateDeliveries struct {
-	Endpoints int             `json:"endpoints"` // of the server's configuration; 0: it tells nobody of anything
+	Endpoints int             `json:"endpoints"` // of the server's configuration; 0: it tells no person of anything
 	Items     []*GateDelivery `json:"items"`
 }
 

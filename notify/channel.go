@@ -58,7 +58,7 @@ type Message struct {
 }
 
 // ErrPassed is what [Channel.Deliver] returns where there was nothing to send: the question has its decision
-// by now, or it is for nobody that the channel knows. It is no failure, and no delivery either.
+// by now, or it is for people whom the channel does not know. It is no failure, and no delivery either.
 var ErrPassed = errors.New("there was nothing to send")
 
 // A Following channel keeps what it has said about a gate up to date: it is told of the assignments and

@@ -47,7 +47,7 @@ func receiptKey(thread, endpoint string, gate posthouse.ID) posthouse.SlotKey {
 	return posthouse.SlotKey{Thread: thread, Step: "$told." + endpoint + "." + hex.EncodeToString(sum[:16])}
 }
 
-// readReceipt returns what is kept, and the revision to write at. What cannot be read is lost.
+// readReceipt returns what is kept, and the revision to write at. A slot that cannot be read counts as lost.
 func readReceipt(ctx context.Context, store posthouse.Store, key posthouse.SlotKey) (*receipt, uint64, error) {
 	slot, err := store.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if errors.Is(err, posthouse.ErrNotFound) {

@@ -48,7 +48,7 @@ const (
 	ToldWaiting  ToldState = "waiting"  // it was not tried: the endpoint is not that far
 	ToldStopped  ToldState = "stopped"  // the receiver wants no more messages
 	ToldGivenUp  ToldState = "givenUp"  // no other attempt follows
-	ToldPassed   ToldState = "passed"   // there was nothing to send any more, or nobody to send it to
+	ToldPassed   ToldState = "passed"   // there was nothing to send any more, or no person to send it to
 	ToldEarlier  ToldState = "earlier"  // it happened before the endpoint was set up
 	ToldUnknown  ToldState = "unknown"  // it is not on record, or not any more
 )
@@ -63,9 +63,9 @@ type happening struct {
 	moot  bool // whoever was not told of it is not told any more
 }
 
-// Told returns who was told of a gate. What is kept of the endpoints and the gate says so, not this process:
-// all servers over a store with one configuration answer the same, also after restarts. It has no item for a
-// gate that no endpoint is told of. [posthouse.ErrNotFound] for an unknown gate.
+// Told returns who was told of a gate, by the slots of the endpoints and of the gate: all servers over a store
+// with one configuration answer the same, also after restarts. It has no item for a gate that no endpoint is
+// told of. [posthouse.ErrNotFound] for an unknown gate.
 func (n *Notifier) Told(ctx context.Context, id posthouse.ID) (*GateTold, error) {
 	g, err := n.ledger.Gate(ctx, id)
 	if err != nil {

@@ -94,8 +94,8 @@ func TestAGateSaysWhoWasTold(t *testing.T) {
 	})
 }
 
-// TestNothingIsClaimed: a gate is told only where the receiver took it. What was passed over, refused, stopped,
-// not reached yet, lost, or asked before the endpoint was there says so.
+// TestNothingIsClaimed: a gate is told only where the receiver took it. One that was passed over, refused, stopped,
+// not reached yet, lost, or asked before the endpoint was there, says so.
 func TestNothingIsClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
@@ -112,7 +112,9 @@ func TestNothingIsClaimed(t *testing.T) {
 			}
 			return nil
 		})
-		gone.set(func(*notify.Message) error { return &notify.Failure{Message: "it wants no more", Status: 410, Gone: true} })
+		gone.set(func(*notify.Message) error {
+			return &notify.Failure{Message: "it wants no more", Status: 410, Gone: true}
+		})
 		down.set(func(*notify.Message) error { return errBroken })
 		n, _ := d.start(d.led, notify.Endpoint{Name: "ops", Channel: r}, notify.Endpoint{Name: "gone", Channel: gone}, notify.Endpoint{Name: "down", Channel: down})
 		name := func(name string) func(*posthouse.Gate) { return func(g *posthouse.Gate) { g.Name = name } }

@@ -100,7 +100,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/tokens
 		access.New(o.Tokens, s.auth, o.Logger, o.Now),
 		// /api/webhooks, /api/gates/{id}/deliveries
-		&webhooks.Webhooks{Notifier: o.Notifier, Ledger: l}, &webhooks.Channels{Notifier: o.Notifier},
+		&webhooks.Webhooks{Notifier: o.Notifier, Gate: l.Gate}, &webhooks.Channels{Notifier: o.Notifier},
 		// /api/workers, /api/worker
 		&workers{tasks: o.Tasks, streams: streams, timeout: s.timeout},
 		// /api/agents, /api/run

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// telling is a notifier whose endpoint fails with an error that names where it is.
+// telling is a notifier with an endpoint that fails, and an error that names where it is.
 type telling struct{ endpoints }
 
 func (telling) Told(_ context.Context, id posthouse.ID) (*notify.GateTold, error) {

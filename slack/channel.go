@@ -152,7 +152,7 @@ func (d *delivery) ask(ctx context.Context) error {
 	return nil
 }
 
-// reached notes that a conversation has the message, and whose it is: "" is a channel's.
+// reached notes that a conversation has the message, and its person: "" where it is a channel.
 func (d *delivery) reached(person string) {
 	d.told = true
 	if person != "" {
@@ -160,7 +160,7 @@ func (d *delivery) reached(person string) {
 	}
 }
 
-// A target is a conversation, and the person whose direct messages it is.
+// A target is a conversation, and its person where it has direct messages.
 type target struct{ conversation, person string }
 
 // targets returns the conversations that a question goes to.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -25,8 +24,8 @@ type Notifier interface {
 
 // Webhooks are /api/webhooks.
 type Webhooks struct {
-	Notifier Notifier // nil: no endpoint is configured
-	Ledger   *ledger.Ledger
+	Notifier Notifier                                                     // nil: no endpoint is configured
+	Gate     func(context.Context, posthouse.ID) (*posthouse.Gate, error) // of the ledger
 }
 
 type replayBody struct {
@@ -106,7 +105,7 @@ var told = json.RawMessage(`{"endpoints":1,"items":[{"endpoint":"ops","kind":"we
 
 func (ws *Webhooks) told(r *api.Request) (*notify.GateTold, error) {
 	if ws.Notifier == nil {
-		_, err := ws.Ledger.Gate(r.Context(), r.ID("id"))
+		_, err := ws.Gate(r.Context(), r.ID("id"))
 		return &notify.GateTold{Items: []notify.Told{}}, err
 	}
 	d, err := ws.Notifier.Told(r.Context(), r.ID("id"))
