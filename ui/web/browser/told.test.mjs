@@ -27,7 +27,7 @@ before(async () => {
     `url: http://127.0.0.1:8095\nwebhooks:\n${hook("ops", `http://127.0.0.1:${receiver.address().port}/hook`)}` +
       hook("pager", "http://127.0.0.1:1/hook?token=s3cret"),
   );
-  [server, browser] = await Promise.all([start(["--ephemeral", "--notify", file]), launch()]);
+  [server, browser] = await Promise.all([start(["--data-dir", join(dir, "data"), "--notify", file]), launch()]);
 });
 after(async () => {
   calls.abort();
