@@ -225,6 +225,26 @@ func TestForeignTextStaysText(t *testing.T) {
 	}
 }
 
+// A name with a letter of another script is marked, and the mail says so.
+func TestMixedScripts(t *testing.T) {
+	s := newServer(t)
+	h := open(t, notify.Endpoint{Channel: channel(t, sender(t, s))})
+	h.ask(func(g *posthouse.Gate) {
+		g.Text, g.Payload = "Pay Аcme?", json.RawMessage(`{"to":"Аcme"}`)
+	})
+	h.until(delivered(1))
+	m := s.all()[0]
+	warning := "Warning: letters of another script stand inside of words: ‹Cyrillic А›; they can make one text look like another."
+	for _, want := range []string{"Pay ‹Cyrillic А›cme?", "to: ‹Cyrillic А›cme", "\n" + warning + "\n"} {
+		if !strings.Contains(m.text, want) {
+			t.Errorf("the text has no %q:\n%s", want, m.text)
+		}
+	}
+	if subject(t, m) != "Pay ‹Cyrillic А›cme?" || !strings.Contains(m.html, warning) || strings.Contains(m.html+m.text, "Аcme") {
+		t.Errorf("the subject is %q, and the page\n%s", subject(t, m), m.html)
+	}
+}
+
 // Who has a mail does not get it again while others wait; a mailbox that is refused for good is given up alone.
 func TestSomeMailboxesFail(t *testing.T) {
 	s := newServer(t)

@@ -108,7 +108,7 @@ func (l *letter) text() string {
 		b.WriteString(label + ": " + value + "\n")
 	}
 	b.WriteString(l.Title + "\n")
-	for _, part := range []string{l.Outcome, l.News} {
+	for _, part := range []string{l.Outcome, l.News, l.Warning} {
 		if part != "" {
 			b.WriteString("\n" + part + "\n")
 		}
@@ -142,6 +142,7 @@ var page = template.Must(template.New("mail").Parse(`<!doctype html>
 <h2 style="font-size:1.2em">{{.Title}}</h2>
 {{with .Outcome}}<p><b>{{.}}</b></p>{{end}}
 {{with .News}}<p><b>{{.}}</b></p>{{end}}
+{{with .Warning}}<p style="color:#b00020"><b>{{.}}</b></p>{{end}}
 {{with .Text}}<p style="white-space:pre-wrap">{{.}}</p>{{end}}
 {{if .Fields}}<table cellpadding="4" style="border-collapse:collapse">{{range .Fields}}
 <tr><th align="left" valign="top">{{.Label}}</th><td style="white-space:pre-wrap;font-family:monospace">{{.Value}}</td></tr>{{end}}

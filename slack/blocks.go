@@ -8,6 +8,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/notify/card"
 )
 
@@ -30,9 +31,10 @@ const (
 	formPrefix   = "form."
 )
 
-// plain returns text that Slack shows as it is: without markup, links, mentions and emoji.
+// plain returns text that Slack shows as it is: without markup, links, mentions and emoji, and with marks for what
+// people would not see.
 func plain(s string) *slack.TextBlockObject {
-	return slack.NewTextBlockObject(slack.PlainTextType, cmp.Or(s, "–"), false, false)
+	return slack.NewTextBlockObject(slack.PlainTextType, cmp.Or(text.Visible(s), "–"), false, false)
 }
 
 func section(s string) slack.Block { return slack.NewSectionBlock(plain(s), nil, nil) }
@@ -46,7 +48,7 @@ func (d *delivery) render() []slack.MsgOption {
 	} else {
 		blocks = append(blocks, section(c.Title))
 	}
-	for _, s := range []string{c.Outcome, c.News, c.Text} {
+	for _, s := range []string{c.Outcome, c.News, c.Warning, c.Text} {
 		if s != "" {
 			blocks = append(blocks, section(s))
 		}
@@ -88,9 +90,9 @@ func (d *delivery) renderNews() []slack.MsgOption {
 }
 
 // message returns blocks with the text of notifications.
-func message(text string, blocks []slack.Block) []slack.MsgOption {
+func message(short string, blocks []slack.Block) []slack.MsgOption {
 	return []slack.MsgOption{
-		slack.MsgOptionText(text, true), slack.MsgOptionBlocks(blocks...), slack.MsgOptionDisableMarkdown(),
+		slack.MsgOptionText(text.Visible(short), true), slack.MsgOptionBlocks(blocks...), slack.MsgOptionDisableMarkdown(),
 		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
 	}
 }

@@ -43,7 +43,8 @@ type input struct {
 	was      json.RawMessage // the value that is edited, as on record; nil if there is no such value
 	initial  string          // what the input begins with
 	choices  []json.RawMessage
-	optional bool // it may be left empty
+	optional bool   // it may be left empty
+	warning  string // of what people do not see in it, or take for something else
 }
 
 // newForm returns the form of a verdict on a gate; false if it does not fit into a modal.
@@ -77,6 +78,9 @@ func (f *form) ofPayload(g *posthouse.Gate) {
 			in.label = labels[i].Label
 		}
 		in.words, in.initial = typed(field.Value)
+		var marks text.Marks
+		marks.AddJSON(field.Value)
+		in.warning = marks.Warning()
 		in.optional = in.words // an empty text is a text
 		f.inputs = append(f.inputs, in)
 		f.object = f.payload[0] == '{'

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -112,8 +113,10 @@ func (f *form) modal(shows *card.Card, g *posthouse.Gate, about *draft) (*slack.
 		title, submit = "Answer", "Answer"
 	}
 	blocks := []slack.Block{section(shows.Title)}
-	if shows.Text != "" {
-		blocks = append(blocks, section(shows.Text))
+	for _, s := range []string{shows.Warning, shows.Text} {
+		if s != "" {
+			blocks = append(blocks, section(s))
+		}
 	}
 	if f.payload == nil { // otherwise the inputs have it
 		blocks = append(blocks, pairs(shows.Fields)...)
@@ -157,8 +160,12 @@ func (in *input) block(id string) slack.Block {
 	}
 	b := slack.NewInputBlock(id, plain(in.label), nil, element)
 	b.Optional = in.optional
+	hint := in.warning
 	if in.choices == nil && !in.words {
-		b.Hint = plain("JSON, as on record: text has quotes here")
+		hint = strings.TrimPrefix(hint+"; JSON, as on record: text has quotes here", "; ")
+	}
+	if hint != "" {
+		b.Hint = plain(hint)
 	}
 	return b
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/posthouse/posthouse/notify"
 )
 
-// A Card is an event as people read it. All its texts are plain, with hidden characters marked.
+// A Card is an event as people read it. All its texts are plain, with marks for what people do not see, or take for
+// something else.
 type Card struct {
 	Title   string  // one line
 	Text    string  // what else the question says; may have several lines
@@ -22,6 +23,7 @@ type Card struct {
 	Facts   []Field // what else people want to know: who asks, until when
 	News    string  // of an event after the question: to whom it moved, that it still waits
 	Outcome string  // of a decision: what, by whom and when
+	Warning string  // of the marks in what the question says; "" without any
 	Link    string  // to the page; "" without one
 	Whole   bool    // the card shows all that a decision of its gate counts for
 }
@@ -55,6 +57,7 @@ func Of(e *notify.Event, l *Limits) *Card {
 	default:
 		c.Title = "This is a test"
 	}
+	c.warn(&e.Data)
 	c.fact("Program", e.Data.Program)
 	c.fact("Thread", e.Data.Thread)
 	c.Title = line(c.Title)
@@ -110,7 +113,7 @@ func (c *Card) after(e *notify.Event) {
 			c.News += ", says " + line(a.By)
 		}
 		if a.Reason != "" {
-			c.News += ": " + line(clip(a.Reason, 500))
+			c.News += ": " + short(a.Reason, 500)
 		}
 	case d.Reminder != nil:
 		c.News = "This question still waits"
@@ -119,6 +122,25 @@ func (c *Card) after(e *notify.Event) {
 		}
 	case e.Type == notify.EffectUnknown && d.Effect != nil:
 		c.News = "It is not known whether the effect " + line(d.Effect.Name) + " happened"
+	}
+}
+
+// warn says what marks there are in what an event is about.
+func (c *Card) warn(d *notify.Data) {
+	var m text.Marks
+	m.Add(d.Program, d.Thread)
+	if g := d.Gate; g != nil {
+		m.Add(g.Name, g.Intent, g.Text, g.RequestedBy)
+		for _, f := range g.Fields {
+			m.Add(f.Label)
+			m.AddJSON(f.Value)
+		}
+	}
+	if d.Run != nil {
+		m.Add(d.Run.Node, d.Run.Error)
+	}
+	if says := m.Warning(); says != "" {
+		c.Warning = "Warning: " + says + "."
 	}
 }
 
@@ -140,7 +162,7 @@ func (c *Card) ofRun(r *notify.Run, program string, l *Limits) {
 
 func (c *Card) fact(label, value string) {
 	if value != "" {
-		c.Facts = append(c.Facts, Field{label, line(clip(value, 300))})
+		c.Facts = append(c.Facts, Field{label, short(value, 300)})
 	}
 }
 
@@ -181,7 +203,7 @@ func Outcome(d *notify.Decision) string {
 	}
 	s += ", " + Time(d.At)
 	if d.Reason != "" {
-		s += ": " + line(clip(d.Reason, 500))
+		s += ": " + short(d.Reason, 500)
 	}
 	if d.Successor != "" {
 		s += ". It was asked again, since what it asks has changed"
@@ -192,7 +214,10 @@ func Outcome(d *notify.Decision) string {
 // Time returns a time as people read it, in UTC.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// line returns a text on one line, with hidden characters marked.
+// short returns a text on one line of n bytes at most.
+func short(s string, n int) string { return clip(line(s), n) }
+
+// line returns a text on one line, with marks.
 func line(s string) string { return text.Visible(strings.Join(strings.Fields(s), " ")) }
 
 // clip cuts a text to n bytes at most, between characters.

@@ -90,6 +90,36 @@ func TestValues(t *testing.T) {
 }
 
 // No content makes a card with a hidden character, or a title with more than one line.
+// TestWarning: what people would take for something else is marked in each text of a card, and the card says so.
+func TestWarning(t *testing.T) {
+	g := &notify.Gate{
+		Name: "pay", Intent: "Pay Аcme GmbН?", Text: "Pay Аcme GmbН?\nnow" + strings.Repeat("\n", 300) + "to eve", RequestedBy: "bоb",
+		Fields: []gate.BindingField{{Name: "to", Label: "tо", Value: json.RawMessage(`"pаypal"`)}, {Name: "all", Label: "all", Value: json.RawMessage(`{"to":"\u0430cme\u202e","x":"x\nМосква"}`)}},
+	}
+	c := card.Of(&notify.Event{Data: notify.Data{Gate: g, Assignment: &notify.Assignment{To: []string{"аlice"}}}}, nil)
+	for got, want := range map[string]string{
+		c.Title:           "Pay ‹Cyrillic А›cme Gmb‹Cyrillic Н›?",
+		c.Text:            "now\n‹299 empty lines›\nto eve",
+		c.News:            "It is now for ‹Cyrillic а›lice to decide",
+		c.Fields[0].Label: "t‹Cyrillic о› (to)",
+		c.Fields[0].Value: "p‹Cyrillic а›ypal",
+		c.Fields[1].Value: `{"to":"\u0430cme\u202e","x":"x\nМосква"}`, // escapes are seen
+		c.Facts[1].Value:  "b‹Cyrillic о›b",
+		c.Warning: "Warning: characters that are not seen stand here: ‹U+202E›; letters of another script stand inside of words: " +
+			"‹Cyrillic А› ‹Cyrillic Н› ‹Cyrillic о› ‹Cyrillic а›; they can make one text look like another; text goes on after what shows nothing: ‹299 empty lines›.",
+	} {
+		if got != want {
+			t.Errorf("a card says %q, want %q", got, want)
+		}
+	}
+	if !c.Whole {
+		t.Error("nothing is cut, and the card is not whole")
+	}
+	if c := card.Of(&notify.Event{Data: notify.Data{Gate: &notify.Gate{Intent: "Pay Ромашка?"}}}, nil); c.Warning != "" {
+		t.Errorf("words of one script have the warning %q", c.Warning)
+	}
+}
+
 func FuzzOf(f *testing.F) {
 	f.Add("Refund?\nnow", `{"a":1}`, "why")
 	f.Fuzz(func(t *testing.T, question, payload, reason string) {
@@ -102,6 +132,11 @@ func FuzzOf(f *testing.F) {
 		}
 		if marks := text.HiddenIn(all...); len(marks) > 0 {
 			t.Errorf("the card of %q, %q has %v", question, payload, marks)
+		}
+		for _, s := range append(all, c.Warning) {
+			if v := text.Visible(s); v != s && !strings.Contains(s, "…") { // a mark may be cut
+				t.Errorf("the card of %q, %q has %q, which is shown as %q", question, payload, s, v)
+			}
 		}
 		if strings.ContainsAny(c.Title+c.Outcome, "\n\r\t") {
 			t.Errorf("the title is %q, the outcome %q", c.Title, c.Outcome)

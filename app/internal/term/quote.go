@@ -20,7 +20,7 @@ const quoteWidth = 72
 // line of the command. A long line goes on in the next.
 func (t *Term) Quote(s string) { t.quote(VisibleText(s)) }
 
-// QuoteJSON is Quote for a JSON document, indented and with nothing hidden in it. Anything but
+// QuoteJSON is Quote for a JSON document, indented and with escapes for what is not seen. Anything but
 // JSON is quoted as text.
 func (t *Term) QuoteJSON(raw json.RawMessage) {
 	var b bytes.Buffer
@@ -28,7 +28,7 @@ func (t *Term) QuoteJSON(raw json.RawMessage) {
 		t.Quote(string(raw))
 		return
 	}
-	t.quote(string(EscapeJSON(b.Bytes())))
+	t.quote(string(visibleJSON(b.Bytes())))
 }
 
 func (t *Term) quote(s string) {

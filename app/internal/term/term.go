@@ -88,7 +88,7 @@ func (t *Term) Indented(raw json.RawMessage) {
 		t.Line("%s", string(raw))
 		return
 	}
-	fmt.Fprintf(t.Out, "%s\n", EscapeJSON(b.Bytes()))
+	fmt.Fprintf(t.Out, "%s\n", visibleJSON(b.Bytes()))
 }
 
 // Fields prints name and value pairs, the values aligned.

@@ -27,6 +27,7 @@ func TestVisible(t *testing.T) {
 		{"x\u200by", "x‹U+200B›y", "x‹U+200B›y"},
 		{"a\u3164\u034f\ufe0f\u2800\U000e0041", "a‹U+3164›‹U+034F›‹U+FE0F›‹U+2800›‹U+E0041›", "a‹U+3164›‹U+034F›‹U+FE0F›‹U+2800›‹U+E0041›"},
 		{"bad\xff", "bad\ufffd", "bad\ufffd"},
+		{"Аcme\nGmbH", "‹Cyrillic А›cme GmbH", "‹Cyrillic А›cme\nGmbH"},
 		{"", "", ""},
 	} {
 		if got := Visible(c.in); got != c.line {
@@ -35,6 +36,22 @@ func TestVisible(t *testing.T) {
 		if got := VisibleText(c.in); got != c.text {
 			t.Errorf("VisibleText(%q) = %q, want %q", c.in, got, c.text)
 		}
+	}
+}
+
+// TestJSONForPeople: JSON that people look at has escapes for letters of another script, and says the same.
+func TestJSONForPeople(t *testing.T) {
+	var out bytes.Buffer
+	tt := &Term{Out: &out}
+	tt.QuoteJSON(json.RawMessage(`{"to":"Аcme","in":"Москва"}`))
+	tt.Indented(json.RawMessage(`["Аcme"]`))
+	if want := "  | {\n  |   \"to\": \"\\u0410cme\",\n  |   \"in\": \"Москва\"\n  | }\n[\n  \"\\u0410cme\"\n]\n"; out.String() != want {
+		t.Errorf("it prints %s, want %s", out.String(), want)
+	}
+	out.Reset()
+	tt.Format = JSON
+	if err := tt.Encode("Аcme"); err != nil || out.String() != "\"Аcme\"\n" {
+		t.Errorf("for programs it prints %s: %v", out.String(), err)
 	}
 }
 

@@ -75,7 +75,7 @@ func Draw(t *term.Term, th *Thread) {
 	known := map[posthouse.ID]bool{}
 	for _, h := range th.Checkpoints {
 		known[h.ID] = true
-		d.what = max(d.what, term.Width(term.Visible(what(h))))
+		d.what = min(max(d.what, term.Width(term.Visible(what(h)))), maxPad)
 		d.status = max(d.status, len(status(h)))
 	}
 	var roots []*posthouse.Header
@@ -168,6 +168,9 @@ func status(h *posthouse.Header) string {
 	}
 	return string(h.Status)
 }
+
+// maxPad bounds how many columns names of nodes are padded to. A hundred spaces would be counted.
+const maxPad = 90
 
 func (d *drawing) checkpoint(h *posthouse.Header, indent string) {
 	w := term.Pad(term.Visible(what(h)), d.what)

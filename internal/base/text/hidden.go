@@ -1,7 +1,6 @@
 package text
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,9 +32,20 @@ func Hidden(r rune) bool {
 // Mark is what is shown in place of a hidden character, as in ‹U+202E›.
 func Mark(r rune) string { return fmt.Sprintf("‹U+%04X›", r) }
 
-// Visible returns s with a [Mark] in place of each hidden character, and U+FFFD in place of
-// each byte that is not UTF-8.
+// Visible returns s as people may look at it: with a [Mark] in place of each hidden character, a [MixedMark] in place of
+// each letter of another script than its word's, a count in place of lines and spaces that show nothing, as in
+// ‹300 empty lines›, and U+FFFD in place of each byte that is not UTF-8. Visible of that is the same again. The pages
+// show texts so, too: testdata/shown.json is read by the tests of both.
 func Visible(s string) string {
+	if hasOther(s) {
+		s = replaceMixed(piecesOf(s), MixedMark)
+	}
+	return shortened(Typeable(s), func(string) {})
+}
+
+// Typeable returns s with a [Mark] in place of each hidden character alone. It is for what people type again: a name
+// of two scripts stays the name.
+func Typeable(s string) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, Hidden) < 0 {
 		return s
 	}
@@ -61,26 +71,6 @@ func HiddenIn(texts ...string) (marks []string) {
 		}
 	}
 	return marks
-}
-
-// HiddenInJSON is HiddenIn for the strings and names of a JSON value, however they are
-// escaped there. Of what is not JSON it is those of the text.
-func HiddenInJSON(data []byte) []string {
-	var all []string
-	d := json.NewDecoder(strings.NewReader(string(data)))
-	d.UseNumber()
-	for {
-		t, err := d.Token()
-		if err != nil {
-			if len(data) > 0 && !json.Valid(data) {
-				return HiddenIn(string(data))
-			}
-			return HiddenIn(all...)
-		}
-		if s, ok := t.(string); ok {
-			all = append(all, s)
-		}
-	}
 }
 
 // PersonFault returns the first character of a person's name that makes it look like another

@@ -19,14 +19,15 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%q is shown as %q, want %q", in, got, want)
 		}
 	}
-	got := HiddenInJSON([]byte(`{"a\u200b":"\u202e1","n":12345678901234567890,"b":["` + "\u202e" + `"]}`))
-	if want := []string{"‹U+200B›", "‹U+202E›"}; !slices.Equal(got, want) {
-		t.Errorf("in JSON there are %q, want %q", got, want)
-	}
-	if got := HiddenInJSON([]byte("not JSON \u202e")); !slices.Equal(got, []string{"‹U+202E›"}) {
-		t.Errorf("in what is not JSON there are %q", got)
-	}
-	if got := HiddenInJSON([]byte(`{"a":"b\n"}`)); got != nil {
-		t.Errorf("nothing is hidden, and it finds %q", got)
+	for in, want := range map[string][]string{
+		`{"a\u200b":"\u202e1","n":12345678901234567890,"b":["` + "\u202e" + `"]}`: {"‹U+200B›", "‹U+202E›"},
+		"not JSON \u202e": {"‹U+202E›"},
+		`{"a":"b\n"}`:     nil,
+	} {
+		var got Marks
+		got.AddJSON([]byte(in))
+		if !slices.Equal(got.Unseen, want) || got.Mixed != nil || got.Long != nil {
+			t.Errorf("in %s there are %+v, want %q", in, got, want)
+		}
 	}
 }

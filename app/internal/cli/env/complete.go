@@ -30,7 +30,7 @@ func Offer[T any](path string, show func(T) (value, about string)) Completer {
 				return out
 			}
 			value, about := show(item)
-			out = append(out, term.Visible(value)+"\t"+term.Clip(term.Visible(strings.TrimSpace(about)), 60))
+			out = append(out, term.Typeable(value)+"\t"+term.Clip(term.Visible(strings.TrimSpace(about)), 60))
 		}
 		return out
 	}

@@ -43,7 +43,7 @@ func ofPrograms(values func(context.Context, *client.Client, *posthouse.ProgramI
 			}
 			for _, v := range values(ctx, c, p) {
 				if v != "" {
-					out = append(out, term.Visible(v)+"\tof "+term.Visible(p.Name))
+					out = append(out, term.Typeable(v)+"\tof "+term.Visible(p.Name))
 				}
 			}
 		}

@@ -235,9 +235,10 @@ func (d *deciding) confirm(ctx context.Context) (bool, error) {
 	e := d.env
 	errTerm := e.Term
 	errTerm.Out = e.Err
-	if given := append(text.HiddenIn(d.reason, d.by), text.HiddenInJSON(d.sends)...); len(given) > 0 {
-		warnHidden(&errTerm, given)
-	}
+	var given text.Marks
+	given.Add(d.reason, d.by)
+	given.AddJSON(d.sends)
+	warn(&errTerm, &given)
 	if d.yes || !e.Interactive {
 		return true, nil
 	}

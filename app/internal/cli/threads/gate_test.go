@@ -50,6 +50,28 @@ func TestPromptShowsWhatRuns(t *testing.T) {
 	clitest.Wants(t, "gate show of a decided one", d.Run(0, "gate", "show", g), "approved by", "next: posthouse grant "+g)
 }
 
+// TestMixedScriptsAreMarked: a letter of another script than its word's is marked wherever a question is read, and what
+// shows it whole says so. A shell completes names as they are.
+func TestMixedScriptsAreMarked(t *testing.T) {
+	d := clitest.OpenDesk(t, memstore.New())
+	g := string(d.Ask("оrder-7", "Аcme"))
+	const warning = "warning: letters of another script stand inside of words: "
+	for what, out := range map[string]string{
+		"gate show": d.Run(0, "gate", "show", g),
+		"grant":     d.Run(0, "grant", g),
+		"approve":   d.AtTerminal("n\n", 0, "approve", g, "--server", d.URL),
+	} {
+		clitest.Wants(t, what, out, `"to": "\u0410cme"`, warning+"‹Cyrillic А›;", "‹Cyrillic о›rder-7")
+		if strings.Contains(out, "Аcme") || strings.Contains(out, "оrder") {
+			t.Errorf("%s shows a letter as if it were another:\n%s", what, out)
+		}
+	}
+	clitest.Wants(t, "inbox", d.Run(0, "inbox"), "‹Cyrillic о›rder-7")
+	clitest.Wants(t, "inbox --json", d.Run(0, "inbox", "--json"), `"to": "Аcme"`)
+	clitest.Wants(t, "completion", d.Complete("thread", "show", ""), "оrder-7\t")
+	clitest.Wants(t, "approve with a reason", d.Run(0, "approve", g, "--reason", "fоr dana"), warning+"‹Cyrillic о›;")
+}
+
 // TestPromptOfAnApprovalInASession is as of a gate.
 func TestPromptOfAnApprovalInASession(t *testing.T) {
 	answered := ""

@@ -85,7 +85,11 @@ func showGrant(e *env.Env, v *server.Grant) {
 			e.QuoteJSON(u.Outcome)
 		}
 	}
-	warnHidden(&e.Term, append(text.HiddenIn(g.Name, g.Text, g.Note, requestersOf(g)), append(text.HiddenInJSON(g.Payload), text.HiddenInJSON(v.Content)...)...))
+	var marks text.Marks
+	marks.Add(g.Name, g.Text, g.Note, requestersOf(g))
+	marks.AddJSON(g.Payload)
+	marks.AddJSON(v.Content)
+	warn(&e.Term, &marks)
 	afterGrant(e, v)
 }
 

@@ -67,11 +67,12 @@ func (q *question) show(t *term.Term) {
 		t.Line("\ntext")
 		t.Quote(g.Text)
 	}
-	hidden := text.HiddenIn(append([]string{g.Name, g.Text, g.Note, requestersOf(g)}, g.Assignees...)...)
+	var marks text.Marks
+	marks.Add(append([]string{g.Name, g.Text, g.Note, requestersOf(g)}, g.Assignees...)...)
 	if fields := labelled(g); len(fields) > 0 {
 		t.Line("\nbinds")
 		for _, f := range fields {
-			hidden = append(hidden, text.HiddenIn(f.Label)...)
+			marks.Add(f.Label)
 			t.Quote(f.Label + ": " + string(f.Value))
 		}
 	}
@@ -87,7 +88,8 @@ func (q *question) show(t *term.Term) {
 	for i := range g.Votes {
 		t.Line("%s", tree.Vote(&g.Votes[i]))
 	}
-	warnHidden(t, append(hidden, text.HiddenInJSON(g.Payload)...))
+	marks.AddJSON(g.Payload)
+	warn(t, &marks)
 }
 
 // openQuestion returns the one open gate that an id names, nil if it names another number of them.
@@ -119,18 +121,11 @@ func openQuestion(ctx context.Context, c *client.Client, id string) (*question, 
 	return one, nil
 }
 
-// warnHidden prints a line if there are hidden characters.
-func warnHidden(t *term.Term, marks []string) {
-	if len(marks) == 0 {
-		return
+// warn prints a line if there is something that people do not see, or take for something else.
+func warn(t *term.Term, marks *text.Marks) {
+	if says := marks.Warning(); says != "" {
+		t.Line("\n%s", t.Paint(term.Bad, "warning: "+says))
 	}
-	var once []string
-	for _, m := range marks {
-		if !strings.Contains(strings.Join(once, " "), m) {
-			once = append(once, m)
-		}
-	}
-	t.Line("\n%s", t.Paint(term.Bad, "warning: characters that are not seen stand here: "+strings.Join(once, " ")+"; they can make one text look like another"))
 }
 
 // requestersOf names those who request a gate, and what each of them changed.

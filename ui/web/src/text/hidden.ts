@@ -104,13 +104,14 @@ const letter = /\p{L}/u;
 const alike = /^[АВЕЅІЈКМНОРСТУХЬаеѕіјорсухԁһӏԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧο]$/; // the Cyrillic and Greek ones that are Latin to the eye
 
 /**
- * mixed replaces letters of another script than their word's. Of a word with Latin and Cyrillic letters it
+ * mixed replaces letters of another script than their word's, as internal/base/text does: the tests of both read
+ * its shown.json. Of a word with Latin and Cyrillic letters it
  * replaces those of which there are fewer. A part of an id, as in INV-1О14, counts with the rest if it has
  * only letters that are drawn alike. Words of one script stay as they are, whatever stands beside them.
  */
 function mixed(text: string, by: (char: string, script: string) => string): string {
   if (!others.test(text)) return text;
-  return text.replace(/\S+/gu, (run) => {
+  return text.replace(/[^\s"]+/gu, (run) => {
     if (!others.test(run) || !latin.test(run)) return run;
     return run.replace(/[\p{L}\p{M}\p{N}]+/gu, (word) => {
       const chars = Array.from(word);
