@@ -31,8 +31,9 @@ type middleware struct {
 	log     *slog.Logger
 	wall    func() time.Time
 	metrics *metrics.Metrics
-	tracer  trace.Tracer             // may be nil
-	knows   func(*http.Request) bool // whether a request is from somebody who may say which trace it belongs to
+	tracer  trace.Tracer                                  // may be nil
+	slash   func(http.ResponseWriter, *http.Request) bool // see [page.Slash]
+	knows   func(*http.Request) bool                      // whether a request is from somebody who may say which trace it belongs to
 }
 
 // wrap returns a handler that screens and logs each request before next answers it.
@@ -55,6 +56,9 @@ func (m *middleware) wrap(next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("Cache-Control", "no-store")
 		if err := m.screen(cross, r); err != nil {
+			if m.screenSender(cross, r) == nil && m.slash(w, r) {
+				return
+			}
 			api.NoteError(w, err)
 			problem.Write(w, err)
 			return
@@ -67,6 +71,14 @@ func (m *middleware) wrap(next http.Handler) http.Handler {
 // origin makes, and a path that means something else once decoded. A probe may name
 // any Host.
 func (m *middleware) screen(cross *http.CrossOriginProtection, r *http.Request) error {
+	if err := m.screenSender(cross, r); err != nil {
+		return err
+	}
+	return api.ScreenPath(r.URL.EscapedPath())
+}
+
+// screenSender is screen without the path.
+func (m *middleware) screenSender(cross *http.CrossOriginProtection, r *http.Request) error {
 	if !m.hosts.Allows(r.Host) && !isProbe(r) {
 		return &posthouse.Error{
 			Code: problem.CodeHost, Message: fmt.Sprintf("this server does not answer for the host %.80q", r.Host),
@@ -90,7 +102,7 @@ func (m *middleware) screen(cross *http.CrossOriginProtection, r *http.Request) 
 			return foreign
 		}
 	}
-	return api.ScreenPath(r.URL.EscapedPath())
+	return nil
 }
 
 // isProbe reports whether a request asks after health, the version or metrics. Orchestrators, load

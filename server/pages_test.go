@@ -239,3 +239,22 @@ func TestReadinessNamesWeakStores(t *testing.T) {
 		})
 	}
 }
+
+// TestPathsThatEndInASlash lead to the page that is meant, and to no other host; what is no page stays an error.
+func TestPathsThatEndInASlash(t *testing.T) {
+	h := open(t, nil)
+	for path, want := range map[string]string{"/threads/?status=failed": "/threads?status=failed", "/docs/": "/docs", "/gates/g-1/": "/gates/g-1", "/login/?next=%2Fproof": "/login?next=%2Fproof"} {
+		a := h.send(ask{method: "GET", path: path, as: "-"}).want(http.StatusPermanentRedirect)
+		if to := a.header.Get("Location"); to != want || len(a.body) != 0 {
+			t.Errorf("%s leads to %q, want %q", path, to, want)
+		}
+	}
+	for _, path := range []string{"/api/threads/", "//evil.example/", "//evil.example/threads/", "/%5Cevil.example/", "/threads/../", "/threads//", "/nosuch/"} {
+		a := h.send(ask{method: "GET", path: path}).want(http.StatusBadRequest)
+		if to := a.header.Get("Location"); to != "" {
+			t.Errorf("%s leads to %q", path, to)
+		}
+	}
+	h.send(ask{method: "GET", path: "/threads/", host: "evil.example"}).refused(problem.CodeHost)
+	h.send(ask{method: "POST", path: "/threads/", body: "{}"}).want(http.StatusBadRequest)
+}

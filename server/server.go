@@ -172,7 +172,7 @@ func New(o Options) (*Server, error) {
 		auth: s.auth, pages: s.pages, timeout: s.timeout, turns: limit.NewTurns(limits.TokenReads, limits.Reads),
 		body: limits.Body, state: limits.State, keys: s.keys,
 	}
-	s.middleware = &middleware{hosts: hosts, unread: limit.NewUnread(16*limits.Unread, 64*limits.Unread), log: o.Logger, wall: time.Now, metrics: o.Metrics, tracer: o.Tracer, knows: s.auth.Knows}
+	s.middleware = &middleware{hosts: hosts, unread: limit.NewUnread(16*limits.Unread, 64*limits.Unread), log: o.Logger, wall: time.Now, metrics: o.Metrics, tracer: o.Tracer, slash: page.Slash(s.routes), knows: s.auth.Knows}
 	s.handler = s.middleware.wrap(s.router.mux(s.routes))
 	return s, nil
 }

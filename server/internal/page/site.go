@@ -14,9 +14,12 @@ import (
 	"github.com/posthouse/posthouse/ui"
 )
 
+// inboxPath is the first page.
+const inboxPath = "/{$}"
+
 // screens are the addresses of the application: it shows what an address is of.
 var screens = []struct{ path, summary string }{
-	{"/{$}", "The inbox: what waits for a decision, and what was decided"},
+	{inboxPath, "The inbox: what waits for a decision, and what was decided"},
 	{"/gates/{id}", "A gate: what is asked, who decided it, and what ran under the decision"},
 	{"/threads", "Threads: all lines of work, by what is going on in them"},
 	{"/file", "A thread that was exported into a file: it is looked at, and not kept"},
