@@ -361,7 +361,7 @@ var laws = []law{
 	{"app/internal/cli/webhooks", []string{".", "app/internal/cli/env", "client", "app/internal/term", "app/internal/tree", "notify", "notify/notifyfile", "notify/webhook"}, []string{"github.com/spf13/cobra"},
 		"a command that asks a server needs the forms of its answers; the file of endpoints is checked without a server"},
 	{"app/internal/cli/clitest", []string{"*"}, nil, "command lines run the same way in the tests of all packages of commands"},
-	{"app/internal/cli", []string{"client", ".", "ledger", "retain", "app/internal/", "internal/base/build", "notify/notifyfile", "server/signin", "sign", "task", "task/deadletter", "task/link", "trace"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	{"app/internal/cli", []string{"client", ".", "ledger", "retain", "app/internal/", "internal/base/build", "internal/base/traceid", "notify/notifyfile", "server/signin", "sign", "task", "task/deadletter", "task/link", "trace"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"the root of the commands: it may know all of them, and never a model or a driver"},
 	{"app", []string{".", "app/internal/", "coord", "flow", "graph", "internal/base/strictjson", "ledger", "notify", "notify/notifyfile", "retain", "runs", "server", "server/signin", "store/local", "task", "task/deadletter", "task/link", "trace"}, nil,
 		"wiring that users import: what it links, every binary of theirs links"},

@@ -18,7 +18,7 @@ func TestOptionsReachTheHost(t *testing.T) {
 		Dir: "d", Store: "memory:", NewStore: true, NewKey: true, AllowWeak: true, Addr: "127.0.0.1:1", CertFile: "cert", KeyFile: "key",
 		AllowInsecure: true, AllowedHosts: []string{"h"}, Link: &link.Options{}, Encrypt: true, EncryptionKeys: "keys",
 		Retain: retain.Policy{KeepLast: 3}, RetainEvery: time.Minute, MaxState: 5, Logger: slog.New(slog.DiscardHandler), LogLevel: new(slog.LevelVar), Profiles: true, DrainTimeout: time.Second,
-		Endpoints: []notify.Endpoint{{Name: "ops"}}, PagesURL: "https://posthouse.example.com", SignIn: &signin.Options{},
+		Endpoints: []notify.Endpoint{{Name: "ops"}}, PagesURL: "https://posthouse.example.com", SignIn: &signin.Options{}, TraceURL: "https://traces.example.com/{traceId}",
 	}
 	h, err := o.host()
 	if err != nil {
@@ -29,7 +29,7 @@ func TestOptionsReachTheHost(t *testing.T) {
 		"Addr": {h.Addr, "127.0.0.1:1"}, "CertFile": {h.Cert, "cert"}, "KeyFile": {h.Key, "key"}, "AllowInsecure": {h.AllowInsecure, true},
 		"AllowedHosts": {h.AllowedHosts, []string{"h"}}, "Link": {h.Link, o.Link}, "Encrypt": {h.Encrypt, true}, "EncryptionKeys": {h.Keys, "keys"},
 		"Retain": {h.Retain, o.Retain}, "RetainEvery": {h.RetainEvery, time.Minute}, "MaxState": {h.MaxState, int64(5)}, "Logger": {h.Logger, o.Logger},
-		"LogLevel": {h.LogLevel, o.LogLevel}, "Profiles": {h.Profiles, true}, "DrainTimeout": {h.DrainTimeout, time.Second}, "Endpoints": {h.Endpoints, o.Endpoints}, "PagesURL": {h.PagesURL, o.PagesURL}, "SignIn": {h.SignIn, o.SignIn},
+		"LogLevel": {h.LogLevel, o.LogLevel}, "Profiles": {h.Profiles, true}, "DrainTimeout": {h.DrainTimeout, time.Second}, "Endpoints": {h.Endpoints, o.Endpoints}, "PagesURL": {h.PagesURL, o.PagesURL}, "SignIn": {h.SignIn, o.SignIn}, "TraceURL": {h.TraceURL, o.TraceURL},
 	} {
 		if !reflect.DeepEqual(got[0], got[1]) {
 			t.Errorf("%s: the host has %v, want %v", what, got[0], got[1])

@@ -66,6 +66,10 @@ type Options struct {
 	Endpoints []notify.Endpoint
 	PagesURL  string
 
+	// TraceURL is where people look at traces, an http or https URL with {traceId} for a trace's id: pages and
+	// commands link there. Default: nowhere.
+	TraceURL string
+
 	// SignIn is the provider by which people log in with an account of theirs, through
 	// Programs.OpenSignIn. Nil: with tokens only.
 	SignIn *signin.Options
@@ -167,7 +171,7 @@ func (o *Options) host() (*host.Options, error) {
 		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore, NewKey: o.NewKey, AllowWeak: o.AllowWeak,
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
-		Logger: o.Logger, LogLevel: o.LogLevel, Profiles: o.Profiles, DrainTimeout: o.DrainTimeout, Name: o.Programs.name(), Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link, OpenTraces: o.Programs.OpenTraces,
+		Logger: o.Logger, LogLevel: o.LogLevel, Profiles: o.Profiles, DrainTimeout: o.DrainTimeout, Name: o.Programs.name(), Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link, OpenTraces: o.Programs.OpenTraces, TraceURL: o.TraceURL,
 		SignIn: o.SignIn, OpenSignIn: o.Programs.OpenSignIn,
 		Endpoints: o.Endpoints, PagesURL: o.PagesURL,
 		Manager: os.Getenv(systemd.SocketVariable),

@@ -23,6 +23,8 @@ type Checkpoint struct {
 	Plan     Document            `json:"plan,omitempty"`        // on [Client.Fork] with DryRun: what a fork would do, as JSON
 	Problem  Document            `json:"problem,omitempty"`     // in lists: why its state cannot be read, as JSON
 	Trace    string              `json:"traceparent,omitempty"` // the trace context that its run belongs to, as the W3C header has it; with the state only
+	TraceID  string              `json:"traceId,omitempty"`     // the id of that trace, 32 hexadecimal digits
+	TraceURL string              `json:"traceUrl,omitempty"`    // where people look at that trace, if the server was told where; on [Client.Checkpoint] only
 }
 
 // A Step is a record of a step, or the checkpoint itself with what is told of its node.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/internal/base/traceid"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/verbatim"
 	"github.com/posthouse/posthouse/server/problem"
@@ -26,6 +27,8 @@ type Checkpoint struct {
 	Metadata map[string]string `json:"metadata,omitzero"`
 	Problem  *problem.Details  `json:"problem,omitempty" doc:"in lists: why its state cannot be read"`
 	Trace    string            `json:"traceparent,omitempty" doc:"the trace context that its run belongs to, as the W3C header has it; with the state only"`
+	TraceID  string            `json:"traceId,omitempty" doc:"the id of that trace, 32 hexadecimal digits"`
+	TraceURL string            `json:"traceUrl,omitempty" doc:"where people look at that trace, if the server was told where; on one checkpoint only"`
 	Steps    []*Step           `json:"steps,omitempty" doc:"with steps=true: what was recorded of steps on its branch since its parent, oldest first, and last what is told of its node: when attempts began, how many there were, the error before, and notes"`
 
 	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
@@ -50,6 +53,9 @@ type PartSize struct {
 // view returns a checkpoint as the API shows it.
 func view(c *posthouse.Checkpoint) (*Checkpoint, error) {
 	v := &Checkpoint{Header: c.Header, Metadata: map[string]string{}, Trace: c.Traceparent()}
+	if trace, ok := traceid.Parse(v.Trace); ok {
+		v.TraceID = trace.TraceID()
+	}
 	maps.Copy(v.Metadata, c.Metadata)
 	shown := make(map[string]json.RawMessage, len(c.State))
 	for _, name := range slices.Sorted(maps.Keys(c.State)) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/internal/base/traceid"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -20,6 +21,7 @@ type checkpoints struct {
 	runner    Runner // nil: this server runs no programs
 	outcomes  *outcomes
 	pageBytes int // of states on one page of a list
+	traces    traceid.Link
 }
 
 func (cs *checkpoints) Routes() []*api.Route {
@@ -183,6 +185,7 @@ func (cs *checkpoints) get(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
+	v.TraceURL = cs.traces.To(v.TraceID)
 	w.Header().Set("ETag", api.ETag(c.Hash))
 	return cs.write(w, r, v)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -253,5 +254,38 @@ func TestWaitingCheckpoints(t *testing.T) {
 	}
 	if got := h.get("/api/checkpoints/" + string(c1)).want(http.StatusOK).checkpoint(); got.Status != posthouse.StatusWaiting {
 		t.Errorf("its own status is %s", got.Status)
+	}
+}
+
+// TestTraceOfACheckpoint: one checkpoint has the id of its trace and where people look at it; what is on record and no
+// trace context leads nowhere.
+func TestTraceOfACheckpoint(t *testing.T) {
+	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
+	h := open(t, func(o *Options) { o.TraceURL = "https://traces.example.com/trace/{traceId}?from=posthouse" })
+	for i, c := range []struct{ context, id, url string }{
+		{"00-" + id + "-00f067aa0ba902b7-01", id, "https://traces.example.com/trace/" + id + "?from=posthouse"},
+		{"00-javascript:alert(1)//", "", ""},
+		{"", "", ""},
+	} {
+		value := must.Get(json.Marshal(c.context))(t)
+		made := must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{
+			Thread:     fmt.Sprint("traced-", i),
+			Checkpoint: &posthouse.Change{Status: posthouse.StatusDone, Program: []posthouse.Part{{Name: posthouse.TracePart, Data: value}}},
+		}))(t)
+		var one, header Checkpoint
+		path := "/api/checkpoints/" + string(made.Checkpoint.ID)
+		h.get(path).want(http.StatusOK).into(&one)
+		if one.TraceID != c.id || one.TraceURL != c.url {
+			t.Errorf("of %q the trace is %q, at %q", c.context, one.TraceID, one.TraceURL)
+		}
+		h.get(path + "?state=false").want(http.StatusOK).into(&header)
+		if header.TraceID != "" || header.TraceURL != "" {
+			t.Errorf("without the state there is the trace %q", header.TraceID)
+		}
+	}
+	for _, bad := range []string{"javascript:{traceId}", "https://traces.example.com/", "https://a:b@traces.example.com/{traceId}"} {
+		if _, err := New(Options{Ledger: h.ledger, Tokens: h.tokens, TraceURL: bad}); !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), "TraceURL") {
+			t.Errorf("%s is answered %v", bad, err)
+		}
 	}
 }

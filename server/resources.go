@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/posthouse/posthouse/internal/base/traceid"
 	"github.com/posthouse/posthouse/server/internal/access"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -33,6 +34,7 @@ type resource interface {
 // options are complete.
 func (s *Server) newResources(o *Options) []resource {
 	l, limits := o.Ledger, &o.Limits
+	traces, _ := traceid.ParseLink(o.TraceURL) // it is checked
 	waits := &outcomes{ledger: l, runner: o.Runner, timeout: s.timeout}
 	requests := &recovery{ledger: l, request: o.Recover}
 	streams := &stream.Streams{
@@ -64,7 +66,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/programs
 		programs.New(served, l, o.Runner, o.Logger),
 		// /api/checkpoints, /api/diff; resume and replay below /api/gates/{id}
-		&checkpoints{ledger: l, runner: o.Runner, outcomes: waits, pageBytes: limits.Page},
+		&checkpoints{ledger: l, runner: o.Runner, outcomes: waits, pageBytes: limits.Page, traces: traces},
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}
 		&gates{ledger: l, outcomes: waits, recovery: requests},
 		// /api/people; /api/gates/{id}/delegate, /api/gates/{id}/take-back

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/build"
+	"github.com/posthouse/posthouse/internal/base/traceid"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/server/internal/about"
@@ -77,6 +78,7 @@ type Options struct {
 	Logger       *slog.Logger           // one line a request, and causes of failures; default: discarded
 	SignIn       signin.Provider        // by whom people log in without a token; nil: with tokens only
 	Tracer       trace.Tracer           // makes a span of each request; the Ledger's makes those of runs; nil: nobody traces
+	TraceURL     string                 // where people look at traces, with {traceId} for a trace's id; an http or https URL; "": nowhere
 	LogLevel     *slog.LevelVar         // of Logger, for operators to set; nil: it stays as it is
 	Profiles     bool                   // operators may read profiles of the process at /debug/pprof/
 	Name         string                 // of the binary, shown by /version; default posthouse
@@ -183,6 +185,9 @@ func (o *Options) check() error {
 		return posthouse.Invalid("Ledger", "is required")
 	case o.Tokens == nil:
 		return posthouse.Invalid("Tokens", "is required: nothing is served without authentication")
+	}
+	if _, err := traceid.ParseLink(o.TraceURL); err != nil {
+		return posthouse.Invalid("TraceURL", "%v", err)
 	}
 	seen := map[string]bool{}
 	for _, p := range o.Programs {

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/tasks"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/systemd"
+	"github.com/posthouse/posthouse/internal/base/traceid"
 	"github.com/posthouse/posthouse/notify/notifyfile"
 	"github.com/posthouse/posthouse/task/link"
 )
@@ -99,6 +100,7 @@ func (s *serving) add(cmd *cobra.Command) {
 	s.drain = env.Span(host.DefaultDrainTimeout)
 	f.Var(&s.drain, "drain-timeout", "how long what is running may go on when the server is to end")
 	f.StringVar(&s.notify, "notify", "", "file, YAML, that says which webhooks are told what happens")
+	f.StringVar(&s.host.TraceURL, "trace-url", "", "where people look at traces, an http or https URL with {traceId} for the id: pages and commands link there")
 	f.BoolVar(&s.host.Profiles, "pprof", false, "serve profiles of the process at /debug/pprof/, to operators")
 	if s.config.SignIn != nil {
 		s.signIn.add(f)
@@ -146,6 +148,9 @@ func (s *serving) options() (*host.Options, error) {
 			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "ephemeral", Message: "and --store exclude each other", Hint: "leave one of them out"}
 		}
 		s.store.URL = "memory:"
+	}
+	if _, err := traceid.ParseLink(s.host.TraceURL); err != nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "trace-url", Message: err.Error(), Hint: "write it as in https://traces.example.com/trace/" + traceid.Placeholder}
 	}
 	o := s.host
 	o.Store, o.Dir, err = s.store.Address()

@@ -90,6 +90,7 @@ type Options struct {
 
 	// OpenTraces opens what traces and metrics are exported by; nil: nothing.
 	OpenTraces trace.Opener
+	TraceURL   string // where people look at traces, with {traceId} for a trace's id; "": nowhere
 
 	Manager  string         // socket of the service manager that is told when the host serves; "" is no socket
 	Logger   *slog.Logger   // required

@@ -5,5 +5,5 @@
 //		c = traceid.New()
 //	}
 //
-// What a client sends is taken only in the exact form of the standard.
+// What a client sends is taken only in the exact form of the standard. [Link] is where people look at a trace.
 package traceid

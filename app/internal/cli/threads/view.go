@@ -25,6 +25,9 @@ func showCheckpoint(out *term.Term, c *server.Checkpoint) {
 	for _, k := range slices.Sorted(maps.Keys(c.Metadata)) {
 		out.Fields("meta", k+" = "+c.Metadata[k])
 	}
+	if c.TraceID != "" {
+		out.Fields("trace", strings.TrimSpace(c.TraceID+"  "+c.TraceURL))
+	}
 	showSteps(out, c.Steps)
 	if len(c.State) > 0 {
 		out.Line("")
