@@ -1,5 +1,5 @@
 import { useEntry, useVerdict, type Entry } from "../data/entry";
-import { bytes } from "../data/checkpoints";
+import { bytes, useCheckpoint } from "../data/checkpoints";
 import { Fold } from "../parts/fold";
 import { Id } from "../parts/id";
 import { Failure, Skeleton } from "../parts/notice";
@@ -7,7 +7,7 @@ import { Said } from "../parts/said";
 import { At } from "../parts/time";
 import { Verdict } from "../parts/verdict";
 import { signerOf } from "../text/proof";
-import { Copy } from "./state";
+import { Copy, maxRead } from "./state";
 import type { PaneProps } from "./inspector";
 import css from "./entry.module.css";
 import frame from "./inspector.module.css";
@@ -16,6 +16,7 @@ import frame from "./inspector.module.css";
 export function EntryTab({ at }: PaneProps) {
   const entry = useEntry(at.thread, at.seq);
   const found = useVerdict(entry.data);
+  const { traceId, traceUrl } = useCheckpoint(at.id, at.size <= maxRead).data ?? {};
   if (entry.error) return <Failure error={entry.error} />;
   if (!entry.data) return <Skeleton rows={8} height={28} />;
   const e = entry.data;
@@ -33,6 +34,7 @@ export function EntryTab({ at }: PaneProps) {
     ["signer", signer ? <Id whole>{signer}</Id> : cover?.signature && <Id whole>{signerOf(cover.signature) ?? ""}</Id>],
     ["checkpoint", <Id whole>{at.id}</Id>],
     ["kind", at.kind],
+    ["trace", traceId && <Trace id={traceId} at={traceUrl} />],
     ["parent", at.parentId ? <Id whole>{at.parentId}</Id> : "none"],
   ];
   return (
@@ -65,6 +67,18 @@ export function EntryTab({ at }: PaneProps) {
     </>
   );
 }
+
+/** Trace names the trace that a run belongs to, and leads to it if the server knows where traces are looked at. */
+const Trace = ({ id, at }: { id: string; at: string | undefined }) => (
+  <>
+    <Id whole>{id}</Id>{" "}
+    {at && /^https?:/.test(at) && (
+      <a href={at} target="_blank" rel="noopener noreferrer">
+        open the trace
+      </a>
+    )}
+  </>
+);
 
 const Records = ({ entry }: { entry: Entry }) => (
   <>

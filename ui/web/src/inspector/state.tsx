@@ -13,7 +13,7 @@ import type { PaneProps } from "./inspector";
 import css from "./inspector.module.css";
 
 /** A larger state is read when it is asked for. */
-const maxRead = 1024 * 1024;
+export const maxRead = 1024 * 1024;
 const maxJSON = 200_000;
 
 /** StateTab shows a state as it is on record: a row a part, or the whole of it as JSON. */
