@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, person, picture, start } from "./server.mjs";
+import { call, launch, linkTo, person, picture, questionOf, start } from "./server.mjs";
 
 let server, browser, operator;
 before(async () => {
@@ -14,30 +14,16 @@ after(async () => {
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, reducedMotion: "reduce" };
 
-/** ask calls the API as the operator. */
-async function ask(method, path, body, token = server.token) {
-  const answer = await fetch(`${server.url}/api${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-    body: body && JSON.stringify(body),
-  });
-  const text = await answer.text();
-  assert.ok(answer.ok, text);
-  return JSON.parse(text);
-}
-
-/** questionOf returns the question that a thread waits with. */
-async function questionOf(thread) {
-  for (const until = Date.now() + 30_000; Date.now() < until; await new Promise((done) => setTimeout(done, 50))) {
-    const found = (await ask("GET", `/gates?state=open&thread=${thread}`)).items[0];
-    if (found) return found;
-  }
-  assert.fail(`${thread} asks nothing`);
-}
+const ask = (...what) => call(server, ...what);
 
 /** follow opens the link of a question for a person, as a phone without a login does. */
-async function follow(gate, name, options = {}) {
-  const { token } = await ask("POST", `/gates/${gate.id}/token`, { for: name }, operator);
+async function follow(gate, name, { by = operator, expiresAt, ready = "region", ...options } = {}) {
+  const link = await linkTo(server, gate, name, by, expiresAt);
+  return visit(link, ready, options);
+}
+
+/** visit opens a link, and waits for the question, or for why there is none. */
+async function visit(link, ready, options = {}) {
   const context = await browser.newContext({ ...phone, ...options });
   const page = await context.newPage();
   const errors = [];
@@ -45,8 +31,10 @@ async function follow(gate, name, options = {}) {
   page.on("console", (m) => /Content Security Policy/.test(m.text()) && errors.push(m.text()));
   const sent = [];
   page.on("request", (r) => r.method() === "POST" && sent.push(r.postDataJSON()));
-  await page.goto(`${server.url}/decide/${gate.id}#${token}`);
-  await page.getByRole("region", { name: "what is asked" }).waitFor();
+  await page.goto(server.url + link);
+  await page
+    .getByRole(ready === "region" ? "region" : "heading", { name: ready === "region" ? "what is asked" : ended })
+    .waitFor();
   return {
     page,
     sent,
@@ -57,8 +45,10 @@ async function follow(gate, name, options = {}) {
   };
 }
 
+const ended = "This link is not good, or not any more";
+
 test("a link shows what the question replaces, and a double tap decides nothing", async () => {
-  const gate = await questionOf("invoice-1020");
+  const gate = await questionOf(server, "invoice-1020");
   const { page, sent, close } = await follow(gate, "carol");
   await page.getByText(/changed since the question that this one replaces/).waitFor();
   const asked = page.getByRole("region", { name: "what is asked" });
@@ -102,7 +92,7 @@ test("a link shows hostile values as they are, and says when it is not good", as
       Currency: "EUR",
     },
   });
-  const gate = await questionOf("hostile-link");
+  const gate = await questionOf(server, "hostile-link");
   const { page, close } = await follow(gate, "carol", { colorScheme: "dark" });
   const asked = page.getByRole("region", { name: "what is asked" });
   const values = await asked.innerText();
@@ -129,6 +119,88 @@ test("a link shows hostile values as they are, and says when it is not good", as
     .waitFor();
   assert.equal((await ask("GET", `/gates/${gate.id}`)).decision.by, "carol");
   await page.goto(`${server.url}/decide/gate-none#${"0".repeat(64)}`);
-  await page.getByRole("heading", { name: "This link is not good, or not any more" }).waitFor();
+  await page.getByRole("heading", { name: ended }).waitFor();
   await close();
+});
+
+test("a link about an unknown outcome names each verdict by what it does, and none is green", async () => {
+  const gate = await questionOf(server, "invoice-1011");
+  const { page, sent, close } = await follow(gate, "carol");
+  const bar = page.locator("footer");
+  const buttons = bar.getByRole("button");
+  assert.deepEqual(await buttons.allInnerTexts(), ["It was done", "Give it up", "Do it again"]);
+  const colours = await buttons.evaluateAll((all) => all.map((b) => getComputedStyle(b).backgroundColor));
+  assert.equal(new Set(colours).size, 1, `one of them stands out: ${colours}`);
+  assert.match(
+    await bar.innerText(),
+    /not done again[\s\S]*neither done again nor[\s\S]*was not done, and is done now/,
+  );
+  assert.doesNotMatch(await page.locator("body").innerText(), /Approve|Reject\b/);
+  await buttons.getByText("Do it again").tap();
+  const again = page.getByRole("form", { name: "Do it again: confirm" });
+  await again.getByText(/If it was done after all, it is done twice/).waitFor();
+  await page.keyboard.press("Escape");
+  await again.waitFor({ state: "detached" });
+  await buttons.getByText("Give it up").tap();
+  const confirm = page.getByRole("form", { name: "Give it up: confirm" });
+  await confirm.getByRole("button", { name: "Give it up" }).tap();
+  await page.getByRole("region", { name: "outcome" }).getByText(/carol/).waitFor();
+  assert.deepEqual(
+    sent.map((s) => s.verdict),
+    ["reject"],
+  );
+  const { decision } = await ask("GET", `/gates/${gate.id}`);
+  assert.deepEqual([decision.verdict, decision.by], ["reject", "carol"]);
+  await close();
+});
+
+test("a link that was used shows what was decided, and one that ended while it was read decides nothing", async () => {
+  const gate = await questionOf(server, "invoice-1014");
+  const used = await linkTo(server, gate, "carol", operator);
+  const first = await visit(used, "region");
+  const { page, sent, close } = await visit(await linkTo(server, gate, "carol", operator), "region"); // it ends the first
+  await first.page.getByRole("button", { name: "Reject" }).tap();
+  await first.page.getByRole("form").getByRole("button", { name: "Reject" }).tap();
+  await first.page.getByRole("heading", { name: ended }).waitFor();
+  assert.match(await first.page.locator("main").innerText(), /Nothing was decided by what you sent/);
+  assert.doesNotMatch(await first.page.locator("body").innerText(), /Bearer|posthouse token/);
+  assert.equal((await ask("GET", `/gates/${gate.id}`)).decision, undefined);
+  await first.close();
+  await page.getByRole("button", { name: "Reject" }).tap();
+  await page.getByRole("form").getByRole("textbox", { name: "reason" }).fill("not ours");
+  await page.getByRole("form").getByRole("button", { name: "Reject" }).tap();
+  await page
+    .getByRole("region", { name: "outcome" })
+    .getByText(/rejected by carol/)
+    .waitFor();
+  assert.equal(sent.length, 1);
+  await page.reload();
+  await page.getByRole("region", { name: "outcome" }).getByText("not ours").waitFor();
+  assert.equal(await page.locator("footer button").count(), 0, "it was used, and offers a verdict");
+  await close();
+});
+
+test("a link that expired or whose maker lost the access shows no question", async () => {
+  const gate = await questionOf(server, "invoice-1020");
+  const rita = await person(server, "operator", "rita");
+  const revoked = async () => {
+    const link = await linkTo(server, gate, "dana", rita);
+    await ask("DELETE", "/tokens/rita");
+    return link;
+  };
+  const otto = await person(server, "operator", "otto"); // olga's link has voted here
+  const expired = () => linkTo(server, gate, "dana", otto, new Date(Date.now() + 1000).toISOString());
+  for (const make of [revoked, expired]) {
+    const link = await make();
+    const [path, token] = link.split("#");
+    const api = `${server.url}/api/gates/${path.split("/").pop()}/by-token`;
+    while ((await fetch(api, { headers: { Authorization: `Bearer ${token}` } })).status !== 401) {
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    const { page, close } = await visit(link, "heading");
+    const said = await page.locator("body").innerText();
+    assert.doesNotMatch(said, /1020|10450/, "it says what is asked");
+    assert.match(said, /Nothing was decided by opening it/);
+    await close();
+  }
 });

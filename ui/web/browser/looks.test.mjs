@@ -2,13 +2,17 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { launch, open, picture, start } from "./server.mjs";
+import { launch, linkTo, open, person, picture, questionOf, start } from "./server.mjs";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let server, browser;
+const links = {};
 before(async () => {
   [server, browser] = await Promise.all([start(), launch()]);
+  const operator = await person(server, "operator", "olga"); // who sends links asks for nothing
+  for (const thread of ["invoice-1020", "invoice-1011"])
+    links[thread] = await linkTo(server, await questionOf(server, thread), "carol", operator);
 });
 after(async () => {
   await browser.close();
@@ -49,6 +53,12 @@ const screens = [
   { name: "settings", path: "/settings", ready: "[aria-label='my substitute'] form" },
   { name: "settings-tokens", path: "/settings?show=tokens", ready: "[aria-label='access tokens'] td" },
   { name: "settings-webhooks", path: "/settings?show=webhooks", ready: "main h2" },
+  { name: "link", path: () => links["invoice-1020"], ready: "[aria-label='what is asked']" },
+  { name: "login", path: "/login?next=%2Fproof", ready: "#token" },
+  { name: "link-confirm", path: () => links["invoice-1020"], ready: "main", press: "Reject" },
+  { name: "link-ended", path: `/decide/gate-none#${"0".repeat(64)}`, ready: "main h1" },
+  { name: "link-unknown", path: () => links["invoice-1011"], ready: "[aria-label='what is asked']" },
+  { name: "login-wrong", path: "/login", ready: "#token", act: mistype },
   { name: "letters", path: "/workers?show=letters", ready: "[aria-label='dead letters'] td" },
 ];
 
@@ -82,6 +92,13 @@ async function choose(page) {
   await page.getByRole("button", { name: "Release 1 thread" }).waitFor();
 }
 
+/** mistype logs in with a token that is none. */
+async function mistype(page) {
+  await page.fill("#token", "ph_none");
+  await page.click("form button.primary");
+  await page.waitForSelector("[role=alert]");
+}
+
 /** search opens the palette, and types. */
 async function search(page) {
   await page.keyboard.press("Control+k");
@@ -105,7 +122,7 @@ for (const { width, themes } of looks) {
       const size = { viewport: { width, height: width < 900 ? 780 : 800 }, colorScheme: theme };
       const { page, close } = await open(browser, server, "/", size);
       for (const s of screens) {
-        await page.goto(server.url + s.path);
+        await page.goto(server.url + (typeof s.path === "string" ? s.path : s.path()));
         await page.waitForSelector(s.ready);
         if (s.open) await page.locator("main li a").first().click();
         if (s.page) {

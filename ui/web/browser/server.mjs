@@ -47,6 +47,33 @@ export async function person(server, role, name = `a-${role}`) {
   return (await answer.json()).token;
 }
 
+/** call calls the API, as who has a token. */
+export async function call(server, method, path, body, token = server.token) {
+  const answer = await fetch(`${server.url}/api${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  const text = await answer.text();
+  assert.ok(answer.ok, text);
+  return text && JSON.parse(text);
+}
+
+/** questionOf returns the question that a thread waits with. */
+export async function questionOf(server, thread) {
+  for (const until = Date.now() + 30_000; Date.now() < until; await new Promise((done) => setTimeout(done, 50))) {
+    const found = (await call(server, "GET", `/gates?state=open&thread=${thread}`)).items[0];
+    if (found) return found;
+  }
+  assert.fail(`${thread} asks nothing`);
+}
+
+/** linkTo makes a link by which a person decides a question, and returns its path. */
+export async function linkTo(server, gate, name, by, expiresAt) {
+  const { token } = await call(server, "POST", `/gates/${gate.id}/token`, { for: name, expiresAt }, by);
+  return `/decide/${gate.id}#${token}`;
+}
+
 /** open logs in and opens a page. The page's errors are those that the test ends with. */
 export async function open(browser, server, path, { token = server.token, ...options } = {}) {
   const context = await browser.newContext({

@@ -50,7 +50,7 @@ export function LinkScreen({ link }: { link: Link }) {
     <div className={css.page}>
       <header className={css.header}>
         <Logo />
-        <strong>Posthouse</strong>
+        {asked && !hasEnded(error) ? <h1 className={css.name}>Posthouse</h1> : <strong>Posthouse</strong>}
         {asked && (
           <span className={css.who}>
             you decide as{" "}
@@ -60,24 +60,28 @@ export function LinkScreen({ link }: { link: Link }) {
           </span>
         )}
       </header>
-      {asked ? (
+      {asked && !hasEnded(error) ? (
         <Question key={asked.gate.id} asked={asked} error={error} />
       ) : (
-        <main className={css.in}>{error !== undefined && <Bad error={error} again={read} />}</main>
+        <main className={css.in}>
+          {error !== undefined && <Bad error={error} again={read} sent={outcome?.step === "refused"} />}
+        </main>
       )}
     </div>
   );
 }
 
-/** Bad says why a link shows nothing. */
-function Bad({ error, again }: { error: unknown; again: () => void }) {
-  if (error instanceof Problem && error.code === "unauthenticated")
+const hasEnded = (error: unknown) => error instanceof Problem && error.code === "unauthenticated";
+
+/** Bad says why a link shows nothing, or nothing any more. */
+function Bad({ error, again, sent }: { error: unknown; again: () => void; sent: boolean }) {
+  if (hasEnded(error))
     return (
       <div className={css.bad} role="alert">
         <h1>This link is not good, or not any more</h1>
         <p>
           It ends with the deadline of its question, after a week at the latest, and when another one was sent to the
-          same person. Nothing was decided by opening it. Ask whoever sent it for another.
+          same person. Nothing was decided by {sent ? "what you sent" : "opening it"}. Ask whoever sent it for another.
         </p>
       </div>
     );
