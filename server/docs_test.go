@@ -28,6 +28,7 @@ func TestDocsAreServed(t *testing.T) {
 		"/docs/assets/search.json":       {"application/json", `"pages":`},
 		"/docs/figures/graph-1.dark.svg": {"image/svg+xml", "<svg"},
 		"/llms.txt":                      {"text/plain; charset=utf-8", "](/docs/errors)"},
+		"/llms-full.txt":                 {"text/plain; charset=utf-8", "\nPage: /docs/errors, file: docs/errors.md\n\n# Errors"},
 	} {
 		a := get(path).want(http.StatusOK)
 		if got := a.header.Get("Content-Type"); got != c.media || !strings.Contains(string(a.body), c.has) {

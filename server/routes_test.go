@@ -27,7 +27,7 @@ func TestNothingAnswersWithoutAToken(t *testing.T) {
 		"GET /decide/{id}": true,
 		"GET /{$}":         true, "GET /gates/{id}": true, "GET /workers": true, "GET /proof": true, "GET /overview": true, "GET /settings": true,
 		"GET /threads": true, "GET /threads/{id}": true, "GET /programs": true, "GET /programs/{program}": true, // they hold nothing
-		"GET /docs": true, "GET /docs/{page}": true, "GET /docs/{section}/{page}": true, "GET /llms.txt": true,
+		"GET /docs": true, "GET /docs/{page}": true, "GET /docs/{section}/{page}": true, "GET /llms.txt": true, "GET /llms-full.txt": true,
 		"GET /file": true, "GET /hidden.js": true, "GET /weak.js": true, "GET /assets/{file}": true,
 	}
 	h := open(t, nil)

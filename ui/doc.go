@@ -36,3 +36,9 @@ var Site embed.FS
 //
 //go:embed docs.tar.zst
 var Docs []byte
+
+// Full is the Markdown of all guides in one text, compressed with zstd, which tools/docs makes, too. The server has it at
+// /llms-full.txt.
+//
+//go:embed llms-full.txt.zst
+var Full []byte

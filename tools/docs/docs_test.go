@@ -37,7 +37,11 @@ func TestPagesAreThoseOfTheMarkdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string][]byte{packed: data, filepath.Join(repository, "llms.txt"): s.llms(false)} {
+	full, err := compressed(s.llmsFull())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string][]byte{packed: data, filepath.Join(repository, "ui", fullName): full, filepath.Join(repository, "llms.txt"): s.llms(false)} {
 		now, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -45,6 +49,9 @@ func TestPagesAreThoseOfTheMarkdown(t *testing.T) {
 		if !bytes.Equal(now, want) {
 			t.Errorf("%s is not what the Markdown makes; make docs writes it", file)
 		}
+	}
+	if len(full) > maxFull {
+		t.Errorf("%s has %d bytes, and at most %d are allowed", fullName, len(full), maxFull)
 	}
 	if len(data) > maxAll {
 		t.Errorf("the pages have %d bytes, and at most %d are allowed", len(data), maxAll)

@@ -69,5 +69,13 @@ func run(repository, to string) error {
 	if len(data) > maxAll {
 		return fmt.Errorf("%d bytes: at most %d are allowed", len(data), maxAll)
 	}
-	return errors.Join(os.WriteFile(to, data, 0o644), os.WriteFile(filepath.Join(repository, "llms.txt"), s.llms(false), 0o644))
+	full, err := compressed(s.llmsFull())
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%8d %s of %d bytes, at most %d\n", len(full), fullName, len(s.llmsFull()), maxFull)
+	if len(full) > maxFull {
+		return fmt.Errorf("%s has %d bytes: at most %d are allowed", fullName, len(full), maxFull)
+	}
+	return errors.Join(os.WriteFile(to, data, 0o644), os.WriteFile(filepath.Join(filepath.Dir(to), fullName), full, 0o644), os.WriteFile(filepath.Join(repository, "llms.txt"), s.llms(false), 0o644))
 }

@@ -153,11 +153,16 @@ func archive(files map[string][]byte) ([]byte, error) {
 	if err := t.Close(); err != nil {
 		return nil, err
 	}
+	return compressed(b.Bytes())
+}
+
+// compressed returns data as zstd, the same for the same data.
+func compressed(data []byte) ([]byte, error) {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
-	return z.EncodeAll(b.Bytes(), nil), nil
+	return z.EncodeAll(data, nil), nil
 }
 
 // window is how far back a page can refer to others, in bytes. The server needs as much memory to read it.

@@ -22,6 +22,9 @@ import (
 // maxDocs bounds the documentation as it is read, in bytes.
 const maxDocs = 16 << 20
 
+// fullFile has all guides.
+const fullFile = "llms-full.txt"
+
 // figurePolicy is of figures, which have styles of their own. A picture loads nothing, and runs nothing.
 const figurePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
@@ -68,6 +71,10 @@ func (p *Pages) docsRoutes() []*api.Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/llms.txt", Style: api.Asset, Summary: "The contents of the documentation, for programs that read", Handle: p.docsPage("llms.txt"),
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "Markdown", Body: nil, Media: "text/plain"}},
+		},
+		{
+			Method: http.MethodGet, Path: "/" + fullFile, Style: api.Asset, Summary: "All guides of the documentation in one text, for programs that read", Handle: p.docsPage(fullFile),
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "Markdown", Body: nil, Media: "text/plain"}},
 		},
 	}
@@ -128,6 +135,17 @@ func docsType(name string) string {
 // read unpacks the documentation, and keeps it as it is sent.
 func (d *docs) read() {
 	d.files, d.err = unpack(ui.Docs)
+	if d.err != nil {
+		return
+	}
+	z, err := zstd.NewReader(bytes.NewReader(ui.Full), zstd.WithDecoderMaxMemory(maxDocs), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		d.err = err
+		return
+	}
+	defer z.Close()
+	data, err := io.ReadAll(z)
+	d.files[fullFile], d.err = docsFileOf(fullFile, data), err
 }
 
 func unpack(packed []byte) (map[string]docsFile, error) {
@@ -150,15 +168,20 @@ func unpack(packed []byte) (map[string]docsFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(data)
-		f := docsFile{assetFile{data, false}, `"` + hex.EncodeToString(sum[:8]) + `"`}
-		if path.Ext(h.Name) != ".png" {
-			var b bytes.Buffer
-			w := gzip.NewWriter(&b)
-			_, _ = w.Write(data) // a buffer takes everything
-			_ = w.Close()
-			f.assetFile = assetFile{b.Bytes(), true}
-		}
-		files[h.Name] = f
+		files[h.Name] = docsFileOf(h.Name, data)
 	}
+}
+
+// docsFileOf returns a file as it is sent.
+func docsFileOf(name string, data []byte) docsFile {
+	sum := sha256.Sum256(data)
+	f := docsFile{assetFile{data, false}, `"` + hex.EncodeToString(sum[:8]) + `"`}
+	if path.Ext(name) != ".png" {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = w.Write(data) // a buffer takes everything
+		_ = w.Close()
+		f.assetFile = assetFile{b.Bytes(), true}
+	}
+	return f
 }
