@@ -31,7 +31,7 @@ HTTP. The module builds, its test passes, and posthouse dev in it serves it.
 
 It requires the version of posthouse that this binary has, and downloads it. A binary
 from a checkout has no version: the module gets a replace line that names the checkout, which
-is that of --posthouse, or else the one around the working directory.`,
+is that of --posthouse, or else the one around the working directory, or the one that it was built from.`,
 		Example: `  posthouse init refunds
   posthouse init refunds --module example.com/acme/refunds
   posthouse init /tmp/refunds --posthouse ~/src/posthouse`,

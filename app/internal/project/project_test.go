@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -95,8 +96,24 @@ func TestSource(t *testing.T) {
 		t.Errorf("a directory without posthouse: %v", err)
 	}
 	t.Chdir(other)
-	if s, err := SourceOf("", ""); !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.(*posthouse.Error).Hint, "--posthouse") {
+	_, file, _, _ := runtime.Caller(0)
+	switch s, err := SourceOf("", ""); {
+	case filepath.IsAbs(file): // this test knows where it was built
+		if err != nil || !isCheckout(s.Checkout) || s.Checkout != filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file)))) {
+			t.Errorf("it was built from a checkout, and is %+v, %v", s, err)
+		}
+	case !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.(*posthouse.Error).Hint, "--posthouse"):
 		t.Errorf("nothing is known, and it is %+v, %v", s, err)
+	}
+	for file, want := range map[string]string{
+		filepath.Join(checkout, "app", "internal", "project", "source.go"): checkout,
+		filepath.Join(other, "app", "internal", "project", "source.go"):    "",
+		"github.com/posthouse/posthouse/app/internal/project/source.go":    "",
+		filepath.Join(checkout, "source.go"):                               "",
+	} {
+		if got := builtFrom(file); got != want {
+			t.Errorf("built as %s, it is from %q, want %q", file, got, want)
+		}
 	}
 	below := filepath.Join(checkout, "a", "b")
 	mustWrite(t, filepath.Join(below, "x"), "")

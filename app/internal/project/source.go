@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -25,8 +26,8 @@ var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)[0-9A-Za-z.-]
 
 // SourceOf returns where this binary's posthouse is from. A checkout that is named goes first;
 // then the version, of a released binary or of the module that it requires; then the checkout that
-// contains the working directory. Where there is no such place
-// it is [posthouse.ErrInvalid].
+// contains the working directory; then the one that this binary was built from, if it is still there. Where there is
+// no such place it is [posthouse.ErrInvalid].
 func SourceOf(checkout, version string) (*Source, error) {
 	if checkout != "" {
 		if !isCheckout(checkout) {
@@ -53,10 +54,24 @@ func SourceOf(checkout, version string) (*Source, error) {
 		}
 		dir = up
 	}
+	_, file, _, _ := runtime.Caller(0)
+	if dir := builtFrom(file); dir != "" {
+		return &Source{Checkout: dir}, nil
+	}
 	return nil, &posthouse.Error{
 		Code: posthouse.CodeInvalid, Field: "posthouse", Message: "is required: this binary is of no released version",
 		Hint: "name the checkout that it was built from: --posthouse DIR",
 	}
+}
+
+// builtFrom returns the checkout that the file with this function was compiled in, "" for a binary that was built with
+// -trimpath, which does not say, and for a checkout that is gone.
+func builtFrom(file string) string {
+	dir, ok := strings.CutSuffix(filepath.ToSlash(file), "/app/internal/project/source.go")
+	if !ok || !filepath.IsAbs(dir) || !isCheckout(dir) {
+		return ""
+	}
+	return filepath.FromSlash(dir)
 }
 
 // recorded returns what Go recorded of posthouse in a binary, or nil.
