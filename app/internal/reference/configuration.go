@@ -67,7 +67,7 @@ var settingGroups = []settingGroup{
 	{"Retention", []string{"retain-"}},
 	{"Workers", []string{"nats", "task-limit"}},
 	{"People", []string{"notify", "oidc-"}},
-	{"Logs", []string{"log-"}},
+	{"Logs and traces", []string{"log-", "trace-url"}},
 	{"Others", nil},
 }
 
