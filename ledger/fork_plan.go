@@ -82,7 +82,7 @@ func PlanFork(ctx context.Context, l *Ledger, id posthouse.ID, o *ForkOptions) (
 		return nil, err
 	}
 	line[0].To = c.Seq
-	w := &forkWalk{plan: p, line: line, source: &c.Header, opens: opensNow(draft), open: map[posthouse.ID]*ForkGate{}}
+	w := &forkWalk{plan: p, line: line, source: &c.Header, upTo: c.Seq, opens: opensNow(draft), open: map[posthouse.ID]*ForkGate{}}
 	for e, err := range l.core.Logs.InOrder(ctx, c.Thread, posthouse.Range{From: line[len(line)-1].From, Headers: true}) {
 		if err != nil {
 			return nil, err
@@ -132,6 +132,7 @@ type forkWalk struct {
 	plan   *ForkPlan
 	line   threadlog.Lineage
 	source *posthouse.Header
+	upTo   uint64 // the newest entry that counts for the execution; those after it are of the source alone
 	opens  map[string]int
 	open   map[posthouse.ID]*ForkGate // gates before the fork that have no decision there
 }
@@ -141,17 +142,17 @@ func (w *forkWalk) entry(e *posthouse.Entry, recs []posthouse.Record) bool {
 	for i := range recs {
 		rec := &recs[i]
 		switch {
-		case rec.Release != nil && e.Seq > w.source.Seq:
+		case rec.Release != nil && e.Seq > w.upTo:
 			return false
 		case rec.Step != nil:
 			w.step(e.Seq, rec.Step)
 		case rec.Gate != nil:
 			w.gate(e.Seq, rec.Gate)
-		case rec.Decision != nil && e.Seq <= w.source.Seq:
+		case rec.Decision != nil && e.Seq <= w.upTo:
 			delete(w.open, rec.Decision.Gate)
 		}
 	}
-	if e.Seq <= w.source.Seq && w.line.RestartsStep(e, recs) {
+	if e.Seq <= w.upTo && w.line.RestartsStep(e, recs) {
 		w.plan.Kept = slices.DeleteFunc(w.plan.Kept, func(s ForkStep) bool {
 			return s.Effect == "" || s.Effect == posthouse.EffectPure.String() || s.Effect == posthouse.EffectRead.String()
 		})
@@ -172,9 +173,9 @@ func (w *forkWalk) step(seq uint64, s *posthouse.StepInfo) {
 	}
 	step := ForkStep{s.Task, name, s.Occurrence, s.Effect.String(), s.Grant, seq}
 	switch {
-	case seq <= w.source.Seq && w.line.Sees(s.Branch, seq):
+	case seq <= w.upTo && w.line.Sees(s.Branch, seq):
 		w.plan.Kept = w.add(w.plan.Kept, step)
-	case seq > w.source.Seq && branchName(s.Branch) == w.source.Branch:
+	case seq > w.upTo && branchName(s.Branch) == w.source.Branch:
 		w.plan.Again = w.add(w.plan.Again, step)
 		if s.Effect == posthouse.EffectWrite || s.Effect == posthouse.EffectExternal {
 			w.plan.Acts = w.add(w.plan.Acts, step)
@@ -218,9 +219,9 @@ func (w *forkWalk) gate(seq uint64, g *posthouse.GateInfo) {
 	}
 	asked := ForkGate{Gate: g.ID, Task: g.Task, Name: g.Name, Kind: kind, Seq: seq}
 	switch {
-	case seq <= w.source.Seq && w.line.Sees(g.Branch, seq):
+	case seq <= w.upTo && w.line.Sees(g.Branch, seq):
 		w.open[g.ID] = &asked
-	case seq > w.source.Seq && branchName(g.Branch) == w.source.Branch && g.Supersedes == "":
+	case seq > w.upTo && branchName(g.Branch) == w.source.Branch && g.Supersedes == "":
 		w.asks(asked)
 	}
 }

@@ -33,6 +33,7 @@ type Checkpoint struct {
 
 	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
 	Plan     *ledger.ForkPlan    `json:"plan,omitempty" doc:"what a fork of it would do; on answers to a fork with dryRun only"`
+	Resumes  *ledger.ResumePlan  `json:"resumes,omitempty" doc:"what going on from it would run, and do again; on answers to a resume with dryRun only"`
 	Branched *Outcome            `json:"head,omitempty" doc:"where its branch is by now; on answers that waited only"`
 }
 

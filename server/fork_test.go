@@ -142,6 +142,10 @@ func TestResume(t *testing.T) {
 	resume := func(id posthouse.ID) *reply { t.Helper(); return h.post("/api/checkpoints/"+string(id)+"/resume", "") }
 
 	failed := commit("failed", posthouse.StatusFailed, "pay")
+	planned := h.post("/api/checkpoints/"+string(failed)+"/resume?dryRun=true", "").want(http.StatusOK).checkpoint()
+	if p := planned.Resumes; p == nil || p.Head != failed || len(p.Next) != 1 || len(h.program.resumed) != 0 {
+		t.Errorf("the plan is %+v, and resumed were %v", p, h.program.resumed)
+	}
 	c := resume(failed).want(http.StatusOK).checkpoint()
 	if c.Parent != failed || c.Agent != "resumed" || c.Branched == nil || c.Branched.Status != posthouse.StatusDone {
 		t.Errorf("resumed it is %+v", c)
@@ -162,6 +166,7 @@ func TestResume(t *testing.T) {
 	h = open(t, func(o *Options) { o.Runner = nil })
 	failed = commit("failed", posthouse.StatusFailed, "pay")
 	resume(failed).refused(posthouse.CodeUnsupported)
+	h.post("/api/checkpoints/"+string(failed)+"/resume?dryRun=true", "").refused(posthouse.CodeUnsupported)
 }
 
 func TestReplay(t *testing.T) {

@@ -17,7 +17,8 @@ func (cs *checkpoints) resumeRoutes(path, by string) []*api.Route {
 	return []*api.Route{
 		{
 			Method: http.MethodPost, Path: path + "/{id}/resume", Role: tokens.Operator, Summary: "Resume an interrupted or failed branch" + by, Handle: cs.resumeHead,
-			Notes: "The checkpoint must be its branch's head. Waits like a decision.", Answers: waited,
+			Notes: "The checkpoint must be its branch's head. Waits like a decision. With dryRun nothing runs, and the answer says in resumes what would run, and act again under decisions that stand; it fails as a resume would.",
+			Query: []api.Param{{Name: "dryRun", Kind: api.BoolParam, Def: "false", Help: "true runs nothing, and says what a resume would run and do"}}, Answers: waited,
 		},
 		{
 			Method: http.MethodPost, Path: path + "/{id}/replay", Role: tokens.Operator, Summary: "Run again from a checkpoint" + by, Handle: api.Take(cs.replay),
@@ -71,8 +72,21 @@ func (cs *checkpoints) resumeHead(w http.ResponseWriter, r *api.Request) error {
 		return e
 	case len(h.Next) == 0 || head.Status == posthouse.StatusDone || head.Status == posthouse.StatusCancelled:
 		return nothingNext(id)
+	case r.Query["dryRun"] == "true":
+		return cs.planResume(w, r, h)
 	}
 	return cs.goOn(w, r, h)
+}
+
+func (cs *checkpoints) planResume(w http.ResponseWriter, r *api.Request, h *posthouse.Header) error {
+	if cs.runner == nil {
+		return noPrograms()
+	}
+	plan, err := ledger.PlanResume(r.Context(), cs.ledger, h.Thread, h.Branch)
+	if err != nil {
+		return err
+	}
+	return api.WriteJSON(w, http.StatusOK, &Checkpoint{Header: *h, Resumes: plan})
 }
 
 func nothingNext(id posthouse.ID) error {

@@ -18,6 +18,7 @@ import (
 func Resume(e *env.Env) *cobra.Command {
 	var branch string
 	var wait time.Duration
+	var dry bool
 	cmd := &cobra.Command{
 		Use:   "resume THREAD|CHECKPOINT|GATE",
 		Short: "Make a branch that was interrupted or failed go on",
@@ -25,11 +26,13 @@ func Resume(e *env.Env) *cobra.Command {
 
 Give a thread (its branch main unless --branch names another), the checkpoint at
 the head of a branch, or a gate that it asked. Recorded steps are not run again.
-Exit code 1 if it fails again.
+Exit code 1 if it fails again. --dry-run says what would run, and which effects would be
+tried again under whose decision.
 
 A thread that another run has is busy (exit code 4). --wait tries again for so long: the
 error says how long is enough if the process of that run is gone.`,
 		Example: `  posthouse resume 019a...
+  posthouse resume order-1234 --dry-run
   posthouse resume order-1234 --wait 2m
   posthouse resume order-1234 --branch what-if`,
 		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
@@ -37,10 +40,14 @@ error says how long is enough if the process of that run is gone.`,
 			if err != nil {
 				return err
 			}
+			if dry {
+				return wouldResume(ctx, e, c, id)
+			}
 			return untilFree(ctx, wait, func() error { return start(ctx, e, c, startPath(id, "resume"), nil) })
 		}),
 	}
 	branchFlag(cmd, &branch)
+	env.DryRunFlag(cmd, &dry)
 	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for a thread that another run has, as in 2m")
 	return cmd
 }

@@ -1,0 +1,95 @@
+package threads
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server"
+)
+
+// wouldResume says what a resume would run and do.
+func wouldResume(ctx context.Context, e *env.Env, c *client.Client, id string) error {
+	var answer server.Checkpoint
+	if err := c.Do(ctx, http.MethodPost, startPath(id, "resume"), env.Params("dryRun", "true"), nil, &answer); err != nil {
+		return err
+	}
+	p := answer.Resumes
+	return e.Answer(p, func() { showResume(e, p) })
+}
+
+func showResume(e *env.Env, p *ledger.ResumePlan) {
+	e.Line("would go on: branch %s of thread %s, %s", term.Visible(p.Branch), term.Visible(p.Thread), p.Status)
+	e.Fields("next", term.Visible(strings.Join(p.Next, ", ")), "failed with", term.Clip(term.Visible(p.Error), 200))
+	for i := range p.Acts {
+		showAct(e, &p.Acts[i])
+	}
+	var kept, tried, asks []string
+	for _, s := range p.Kept {
+		kept = append(kept, planned(s.Task, s.Name, s.Effect, ""))
+	}
+	for _, s := range p.Tried {
+		line := planned(s.Task, s.Name, "", "attempt "+strconv.Itoa(s.Attempts+1))
+		if s.Error != "" {
+			line += ": the last one failed with " + term.Clip(term.Visible(s.Error), 100)
+		}
+		tried = append(tried, line)
+	}
+	for _, g := range p.Asks {
+		asks = append(asks, planned(g.Task, g.Name, g.Kind, "still open"))
+	}
+	for _, list := range []struct {
+		title string
+		lines []string
+	}{{"tried again", tried}, {"asks or waits", asks}, {"kept, and not computed again", kept}} {
+		if len(list.lines) == 0 {
+			continue
+		}
+		e.Line("\n%s", list.title)
+		for _, line := range list.lines {
+			e.Line("  %s", line)
+		}
+	}
+	if p.Fork != nil {
+		e.Line("\nit is a fork that has not run; as far as its source shows it keeps %d results, runs %d again, acts %d times and asks %d times: posthouse checkpoint fork --dry-run lists them",
+			len(p.Fork.Kept), len(p.Fork.Again), len(p.Fork.Acts), len(p.Fork.Asks))
+	}
+	if p.More > 0 {
+		e.Line("\nand %d more", p.More)
+	}
+	e.Line("\nwhat the program does after that is not on record\nnothing was resumed: leave --dry-run out")
+}
+
+// showAct prints what a decision that stands still licenses.
+func showAct(e *env.Env, a *ledger.ResumeAct) {
+	what := term.Count(a.Licenses, "effect") + " that did not begin"
+	if a.Name != "" {
+		what = term.Visible(a.Name) + ", attempt " + strconv.Itoa(a.Attempt)
+	}
+	e.Line("\n→ %s: %s", what, willAsk(a))
+	e.Fields("approved", term.Clip(term.Visible(a.Question), 200), "decision", tree.Decision(a.Decision), "gate", string(a.Gate), "last attempt", term.Clip(term.Visible(a.Error), 200))
+	e.QuoteJSON(shownOf(a.Content))
+}
+
+// willAsk says whether people are asked before an effect.
+func willAsk(a *ledger.ResumeAct) string {
+	switch {
+	case a.Approval == grants.ApprovalLapsed:
+		return "people are asked again first, the approval has lapsed"
+	case a.Outcome == posthouse.Reject:
+		return "does not act, it was given up"
+	case a.Outcome == posthouse.Respond:
+		return "does not act, its result was given"
+	case a.Asks:
+		return "it is not known what became of the last attempt; people are asked first, unless the program may repeat it"
+	}
+	return "may act, and people are not asked again"
+}

@@ -1,0 +1,307 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/threadlog"
+)
+
+// A ResumePlan says what runs and acts once a branch goes on from its head, as far as the record
+// shows: a program may do more once it is there. Each list has at most 1,000 elements.
+type ResumePlan struct {
+	Thread   string           `json:"thread"`
+	Branch   string           `json:"branch"`
+	Head     posthouse.ID     `json:"head"`               // the checkpoint that it goes on from
+	Status   posthouse.Status `json:"status"`             // of the branch as it is
+	Next     []string         `json:"next"`               // the nodes that run
+	Error    string           `json:"error,omitempty"`    // why the branch failed
+	Attempts int              `json:"attempts,omitempty"` // of the node that failed, as its checkpoint says
+
+	Kept  []ForkStep  `json:"kept"`           // results on record of the nodes that run: they are not computed again
+	Tried []TriedStep `json:"tried"`          // steps of these nodes that failed before, and are tried again
+	Acts  []ResumeAct `json:"acts"`           // what may act on the world under decisions that stand: nobody is asked again unless Asks says so
+	Asks  []ForkGate  `json:"asks"`           // questions and other waits that are open on the branch
+	More  int         `json:"more,omitempty"` // elements beyond the first 1,000 of each list
+	Fork  *ForkPlan   `json:"fork,omitempty"` // of a fork that has not run yet: what its source did after the place of the fork
+	steps []*TriedStep
+}
+
+// A TriedStep is a step with failed attempts on record and no result.
+type TriedStep struct {
+	ForkStep
+	Attempts int    `json:"attempts"`        // that failed
+	Error    string `json:"error,omitempty"` // of the newest
+}
+
+// A ResumeAct is what a decision on the branch still licenses: an effect that began and has no result,
+// or effects of which none has begun.
+type ResumeAct struct {
+	Gate     posthouse.ID        `json:"gate"`
+	Question string              `json:"question"`           // its text, or its name
+	Decision *posthouse.Decision `json:"decision"`           // who decided, when and why
+	Content  json.RawMessage     `json:"content,omitempty"`  // what was approved: as it was shown, or as it was edited
+	Approval grants.Approval     `json:"approval,omitempty"` // usable, or lapsed
+	Licenses int                 `json:"licenses,omitempty"` // where no effect has begun: how many may
+
+	Task       string            `json:"task,omitempty"` // the execution that the effect began in
+	Name       string            `json:"name,omitempty"` // of the effect that began
+	Occurrence uint32            `json:"occurrence,omitempty"`
+	Effect     string            `json:"effect,omitempty"`  // its class
+	Status     grants.Status     `json:"status,omitempty"`  // decided: it is known not to have acted; released: it goes on; unknown
+	Attempt    int               `json:"attempt"`           // the number of the next attempt, from 1
+	Error      string            `json:"error,omitempty"`   // why the newest attempt did not act
+	Outcome    posthouse.Verdict `json:"outcome,omitempty"` // how people answered what became of the newest attempt
+	Asks       bool              `json:"asks,omitempty"`    // people are asked before it acts: the approval lapsed, or it is not known what became of the newest attempt, unless the program finds that out or may repeat it
+
+	seq uint64 // of the newest record about the effect
+	at  int    // its place in the entry
+}
+
+// PlanResume returns what would run and act if a branch went on from its head; "" is main. It writes
+// nothing. [posthouse.ErrNotFound] for an unknown thread or branch, [posthouse.ErrConflict] for a branch
+// that waits or has ended. It reads the headers of the current generation, and the questions of its decisions.
+func PlanResume(ctx context.Context, l *Ledger, thread, branch string) (*ResumePlan, error) {
+	info, err := l.core.Logs.Thread(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	b, ok := info.Branch(branch)
+	if !ok {
+		return nil, posthouse.NotFound("branch "+cmp.Or(branch, posthouse.MainBranch)+" of thread", thread)
+	}
+	h, err := l.core.Logs.Reader(ctx, thread).Header(b.Seq)
+	if err != nil {
+		return nil, err
+	}
+	if b.Status == posthouse.StatusWaiting || b.Status == posthouse.StatusDone || b.Status == posthouse.StatusCancelled || len(h.Next) == 0 {
+		return nil, &posthouse.Error{Code: posthouse.CodeConflict, Head: b.Head, Message: "branch " + b.Branch + " of thread " + thread + " has nothing to resume", Hint: "it waits or has ended: decide its gate, or replay from an earlier checkpoint"}
+	}
+	p := &ResumePlan{
+		Thread: thread, Branch: b.Branch, Head: b.Head, Status: b.Status, Next: slices.Clone(h.Next), Error: h.Error, Attempts: h.Attempts,
+		Kept: []ForkStep{}, Tried: []TriedStep{}, Acts: []ResumeAct{}, Asks: []ForkGate{},
+	}
+	outcomes, err := p.walk(ctx, l, h)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.act(ctx, l, info, outcomes); err != nil {
+		return nil, err
+	}
+	if err := p.readErrors(ctx, l); err != nil {
+		return nil, err
+	}
+	for _, s := range p.steps {
+		p.Tried = append(p.Tried, *s)
+	}
+	return p, p.fork(ctx, l, h)
+}
+
+// An outcome is what people said became of an attempt.
+type outcome struct {
+	verdict posthouse.Verdict
+	seq     uint64
+}
+
+// kindOutcome is the kind of the question about an effect with an unknown outcome.
+const kindOutcome = "outcome"
+
+// attemptFailed ends the name of the record of an attempt that failed.
+const attemptFailed = "$attempt"
+
+// walk reads what the unfinished executions of the branch have on record.
+func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (map[string]outcome, error) {
+	line, err := l.core.Logs.Reader(ctx, h.Thread).Lineage(h)
+	if err != nil {
+		return nil, err
+	}
+	scratch := &ForkPlan{}
+	w := &forkWalk{plan: scratch, line: line, source: h, upTo: ^uint64(0), opens: map[string]int{}, open: map[posthouse.ID]*ForkGate{}}
+	outcomes, asked := map[string]outcome{}, map[posthouse.ID]string{}
+	for e, err := range l.core.Logs.InOrder(ctx, h.Thread, posthouse.Range{From: line[len(line)-1].From, Headers: true}) {
+		if err != nil {
+			return nil, err
+		}
+		recs, err := e.CheckRecords()
+		if err != nil {
+			return nil, err
+		}
+		w.entry(e, recs)
+		for i := range recs {
+			switch r := &recs[i]; {
+			case r.Step != nil && line.Sees(r.Step.Branch, e.Seq):
+				p.try(e.Seq, r.Step)
+			case r.Gate != nil && r.Gate.Kind == kindOutcome && line.Sees(r.Gate.Branch, e.Seq):
+				if end := strings.LastIndex(r.Gate.Name, handler.Nested); end >= 0 {
+					asked[r.Gate.ID] = effectKey(r.Gate.Task, r.Gate.Name[:end])
+				}
+			case r.Decision != nil && asked[r.Decision.Gate] != "":
+				outcomes[asked[r.Decision.Gate]] = outcome{r.Decision.Verdict, e.Seq}
+			}
+		}
+	}
+	w.end()
+	p.Kept, p.Asks, p.More = append(p.Kept, scratch.Kept...), append(p.Asks, scratch.Asks...), scratch.More
+	for i := range p.Asks {
+		p.Asks[i].Open = true
+	}
+	return outcomes, nil
+}
+
+func effectKey(task, call string) string { return task + "\x00" + call }
+
+// try counts a failed attempt, and drops what has a result since.
+func (p *ResumePlan) try(seq uint64, s *posthouse.StepInfo) {
+	call, failed := strings.CutSuffix(s.Name, handler.Nested+attemptFailed)
+	if !failed {
+		done := handler.Call(s.Name, s.Occurrence)
+		p.steps = slices.DeleteFunc(p.steps, func(t *TriedStep) bool { return t.Task == s.Task && t.Name == done })
+		return
+	}
+	i := slices.IndexFunc(p.steps, func(t *TriedStep) bool { return t.Task == s.Task && t.Name == call })
+	if i < 0 {
+		if len(p.steps) == maxPlanned {
+			p.More++
+			return
+		}
+		i = len(p.steps)
+		p.steps = append(p.steps, &TriedStep{ForkStep: ForkStep{Task: s.Task, Name: call, Effect: s.Effect.String(), Grant: s.Grant}})
+	}
+	p.steps[i].Attempts, p.steps[i].Seq = p.steps[i].Attempts+1, seq
+}
+
+// act lists what the decisions on the branch still license.
+func (p *ResumePlan) act(ctx context.Context, l *Ledger, info *posthouse.ThreadInfo, outcomes map[string]outcome) error {
+	all, _, err := l.core.Logs.Approvals(ctx, info)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		how := a.Approval(info, l.core.Now())
+		if !how.Kept() || a.Gate.Branch != p.Branch {
+			continue
+		}
+		if a.Gate.PastValidity(l.core.Now()) {
+			how = grants.ApprovalLapsed // also for an effect that is known not to have acted: it is a new attempt
+		}
+		for _, act := range actsUnder(a, how, outcomes) {
+			if len(p.Acts) == maxPlanned {
+				p.More++
+				continue
+			}
+			p.Acts = append(p.Acts, act)
+		}
+	}
+	return nil
+}
+
+// actsUnder lists the effects that began under a decision and have no result, and those that did not begin.
+func actsUnder(a *threadlog.Approved, how grants.Approval, outcomes map[string]outcome) (acts []ResumeAct) {
+	g := a.Gate
+	of := ResumeAct{Gate: g.ID, Question: cmp.Or(g.Text, g.Name), Decision: g.Decision, Content: g.Licensed(), Approval: how, Attempt: 1, Asks: how == grants.ApprovalLapsed}
+	left := g.Uses
+	for i := range a.Uses {
+		u := &a.Uses[i]
+		if u.Branch != g.Branch {
+			continue
+		}
+		left--
+		if u.Status == grants.Executed {
+			continue
+		}
+		act := of
+		act.Task, act.Name, act.Occurrence, act.Effect, act.Status, act.Attempt = u.Task, u.Name, u.Occurrence, u.Effect.String(), u.Status, u.Failed+1
+		act.seq, act.at = u.Seq, u.Index
+		if u.Status != grants.Decided {
+			act.Attempt++
+			act.Approval, act.Asks = grants.ApprovalUsable, u.Status == grants.Unknown // it began under the decision
+		}
+		if o := outcomes[effectKey(u.Task, handler.Call(u.Name, u.Occurrence))]; o.seq > u.Seq {
+			act.Outcome, act.Asks = o.verdict, false
+		}
+		acts = append(acts, act)
+	}
+	if left > 0 {
+		of.Licenses = left
+		acts = append(acts, of)
+	}
+	return acts
+}
+
+// readErrors reads why attempts failed. What cannot be read stays without it.
+func (p *ResumePlan) readErrors(ctx context.Context, l *Ledger) error {
+	wanted := map[uint64][]func(e *posthouse.Entry, recs []posthouse.Record){}
+	for i := range p.Acts {
+		if a := &p.Acts[i]; a.Status == grants.Decided {
+			wanted[a.seq] = append(wanted[a.seq], func(e *posthouse.Entry, _ []posthouse.Record) { a.Error = errorIn(e.Bodies[a.at]) })
+		}
+	}
+	for _, s := range p.steps {
+		wanted[s.Seq] = append(wanted[s.Seq], func(e *posthouse.Entry, recs []posthouse.Record) {
+			for i := range recs {
+				if r := recs[i].Step; r != nil && r.Task == s.Task && r.Name == s.Name+handler.Nested+attemptFailed {
+					s.Error = errorIn(e.Bodies[i])
+				}
+			}
+		})
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	var seqs []uint64
+	for seq := range wanted {
+		seqs = append(seqs, seq)
+	}
+	slices.Sort(seqs)
+	for e, err := range l.core.Store.Read(ctx, p.Thread, posthouse.Range{Seqs: seqs}) {
+		if err != nil {
+			return err
+		}
+		recs, err := l.core.Vault.OpenEntry(ctx, e)
+		if errors.Is(err, posthouse.ErrSealed) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, read := range wanted[e.Seq] {
+			read(e, recs)
+		}
+	}
+	return nil
+}
+
+// errorIn returns the error in the record of a failed attempt.
+func errorIn(body []byte) string {
+	var a struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(body, &a) != nil {
+		return ""
+	}
+	return a.Error
+}
+
+// fork adds what the source of a fork did after the fork's place, if nothing ran on the fork yet.
+func (p *ResumePlan) fork(ctx context.Context, l *Ledger, h *posthouse.Header) error {
+	if h.Kind != posthouse.KindFork || h.Source == nil {
+		return nil
+	}
+	f, err := PlanFork(ctx, l, h.Source.ID, nil)
+	if errors.Is(err, posthouse.ErrNotFound) || errors.Is(err, posthouse.ErrSealed) {
+		return nil // the source is gone, or cannot be read
+	}
+	if err != nil {
+		return err
+	}
+	f.Thread, f.Branch, f.Status, f.Next = p.Thread, p.Branch, p.Status, slices.Clone(p.Next)
+	p.Fork = f
+	return nil
+}
