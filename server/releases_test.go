@@ -56,6 +56,15 @@ func TestReleases(t *testing.T) {
 		}
 	}
 	h.get("/api/threads/t/releases/9").refused(posthouse.CodeNotFound)
+	for _, v := range []string{"1", "stable"} {
+		var was Thread
+		h.get("/api/threads/t?version=" + v).want(http.StatusOK).into(&was)
+		if b, _ := was.Branch(""); was.Generation != 1 || b.Head != first.ID || was.Checkpoints != 1 || was.Release == nil || was.Release.Reason != "shipped" || was.CreatedAt.IsZero() {
+			t.Errorf("as %s the thread was %+v", v, was)
+		}
+	}
+	h.get("/api/threads/t?version=9").refused(posthouse.CodeNotFound)
+	h.get("/api/threads/nothing?version=1").refused(posthouse.CodeNotFound)
 	var infos []posthouse.ThreadInfo
 	h.get("/api/threads?released=true").want(http.StatusOK).into(&infos)
 	if len(infos) != 1 || infos[0].Releases != 4 {
@@ -67,6 +76,11 @@ func TestReleases(t *testing.T) {
 		t.Errorf("dropping took %+v", del)
 	}
 	h.get("/api/checkpoints/" + string(first.ID)).refused(posthouse.CodeNotFound)
+	var dropped Thread
+	h.get("/api/threads/t?version=1").want(http.StatusOK).into(&dropped)
+	if dropped.Release == nil || dropped.Checkpoints != 1 {
+		t.Errorf("a version that was dropped has %+v", dropped)
+	}
 	for body, code := range map[string]posthouse.Code{`{"tags":["7"]}`: posthouse.CodeInvalid, `{"tags":["a b"]}`: posthouse.CodeInvalid, `{}`: posthouse.CodeNotFound} {
 		h.send(ask{method: "POST", path: "/api/threads/t/releases", body: body}).refused(code)
 	}

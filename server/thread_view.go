@@ -13,12 +13,13 @@ import (
 // the summary's own, which are Unix milliseconds.
 type Thread struct {
 	posthouse.ThreadInfo
-	CreatedAt time.Time  `json:"createdAt"`
-	UpdatedAt time.Time  `json:"updatedAt" doc:"of the last entry, exactly"`
-	DueAt     *time.Time `json:"dueAt,omitempty" doc:"when the next gate expires or escalates, or the next timer fires"`
-	Now       string     `json:"now,omitempty" doc:"one line: the intent of the oldest question that waits for people, else the nodes that run next, the error, what it waits for and until when, or the newest note of the program; at most 200 bytes"`
-	Unknown   int        `json:"unknownEffects,omitempty" doc:"effects on the world of the current generation with an unknown outcome: GET /api/threads/{id}/effects"`
-	Held      *Hold      `json:"hold,omitempty" doc:"nothing of the thread may be removed"`
+	CreatedAt time.Time          `json:"createdAt"`
+	UpdatedAt time.Time          `json:"updatedAt" doc:"of the last entry, exactly"`
+	DueAt     *time.Time         `json:"dueAt,omitempty" doc:"when the next gate expires or escalates, or the next timer fires"`
+	Now       string             `json:"now,omitempty" doc:"one line: the intent of the oldest question that waits for people, else the nodes that run next, the error, what it waits for and until when, or the newest note of the program; at most 200 bytes"`
+	Unknown   int                `json:"unknownEffects,omitempty" doc:"effects on the world of the current generation with an unknown outcome: GET /api/threads/{id}/effects"`
+	Held      *Hold              `json:"hold,omitempty" doc:"nothing of the thread may be removed"`
+	Release   *posthouse.Release `json:"release,omitempty" doc:"that closed it; on answers about a version only"`
 
 	// They hide the fields of these names in the summary.
 	Created *struct{} `json:"created,omitempty" doc:"-"`

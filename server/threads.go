@@ -49,6 +49,8 @@ func (ts *threads) Routes() []*api.Route {
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a thread", Handle: api.Show(ts.get),
+			Notes:   "With version it is the thread as it was released. Its rows and checkpoints are those of this generation: GET /api/threads/{id}/outline?generation= and /api/checkpoints?thread=&generation=.",
+			Query:   []api.Param{{Name: "version", Kind: api.TextParam, Help: "a released version, by its number or a tag; the current generation unless given"}},
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the thread's summary", Body: Thread{}, Media: ""}},
 		},
 		{
@@ -117,6 +119,13 @@ func (ts *threads) page(r *api.Request, q posthouse.ThreadQuery) ([]*posthouse.T
 }
 
 func (ts *threads) get(r *api.Request) (*Thread, error) {
+	if r.Has("version") {
+		t, rel, err := overview.Version(r.Context(), ts.ledger, r.Name("id"), r.Query["version"])
+		if err != nil {
+			return nil, err
+		}
+		return &Thread{ThreadInfo: *t, CreatedAt: toTime(t.Created), UpdatedAt: rel.At, Release: rel}, nil
+	}
 	t, err := ts.ledger.Thread(r.Context(), r.Name("id"))
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,17 +115,22 @@ func nowOf(t *server.Thread) string {
 }
 
 func threadShow(e *env.Env) *cobra.Command {
-	return &cobra.Command{
+	var version string
+	cmd := &cobra.Command{
 		Use: "show THREAD", Short: "Show a thread's summary and branches",
-		Example: `  posthouse thread show order-1234`,
+		Long: `Show a thread's summary and branches. With --version it is the thread as it was
+released, by number or tag.`,
+		Example: `  posthouse thread show order-1234
+  posthouse thread show order-1234 --version 2`,
 		RunE: e.Look(func(ctx context.Context, c *client.Client, args []string) error {
 			var t server.Thread
-			if err := c.Get(ctx, client.ThreadPath(args[0]), nil, &t); err != nil {
+			if err := c.Get(ctx, client.ThreadPath(args[0]), env.Params("version", version), &t); err != nil {
 				return err
 			}
 			var head server.Checkpoint
 			if b, ok := t.Branch(posthouse.MainBranch); ok {
-				if err := c.Get(ctx, "/api/checkpoints"+client.Path(string(b.Head)), env.Params("state", "false", "steps", "true"), &head); err != nil {
+				err := c.Get(ctx, "/api/checkpoints"+client.Path(string(b.Head)), env.Params("state", "false", "steps", "true"), &head)
+				if err != nil && !(version != "" && errors.Is(err, posthouse.ErrNotFound)) { // a version that was dropped
 					return err
 				}
 			}
@@ -136,15 +142,24 @@ func threadShow(e *env.Env) *cobra.Command {
 			}
 			showThread(&e.Term, &t)
 			showSteps(&e.Term, head.Steps)
+			if version != "" {
+				e.Next("posthouse log %s --version %d", t.Thread, t.Generation)
+				return nil
+			}
 			return showFailures(ctx, e, c, &t)
 		}),
 	}
+	cmd.Flags().StringVar(&version, "version", "", "a released version's number or tag")
+	return cmd
 }
 
 func showThread(out *term.Term, t *server.Thread) {
 	versions := ""
 	if t.Releases > 0 {
 		versions = strconv.Itoa(t.Releases) + " released; this is generation " + strconv.Itoa(int(t.Generation))
+	}
+	if r := t.Release; r != nil {
+		versions = "this is version " + strconv.Itoa(int(r.Version)) + ", released " + tree.Time(r.At) + " by " + cmp.Or(r.By, "posthouse") + after(": ", r.Reason)
 	}
 	signed := ""
 	if t.Signed > 0 {
