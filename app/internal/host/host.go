@@ -99,6 +99,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err := h.fill(ctx, o, lo); err != nil {
 		return nil, err
 	}
+	lo.Owner = processName()
 	h.Ledger, err = ledger.Open(h.store, &lo)
 	if err != nil {
 		return nil, err
