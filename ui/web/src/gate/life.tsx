@@ -187,7 +187,7 @@ function useEvents(use: Schemas["Use"]): Event[] {
       ...end,
       at: use.at,
       lines: [
-        <Said>{`${use.name}${use.occurrence ? ` [${use.occurrence}]` : ""}${took}`}</Said>,
+        <Said>{`${use.name}${use.occurrence ? ` [${use.occurrence + 1}]` : ""}${took}`}</Said>,
         use.status === "unknown" && <Settle thread={use.thread} />,
         use.failed ? `${use.failed} attempts before did not act` : "",
         outcome && <Inline node={outcome} max={80} />,

@@ -10,6 +10,7 @@ import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Chip } from "../parts/chip";
 import { named as shortOf } from "../parts/id";
+import { later } from "../parts/later";
 import { Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { At, length } from "../parts/time";
@@ -18,6 +19,8 @@ import { onRecord } from "../text/json";
 import { Bar } from "../shell/bar";
 import { Unread } from "../shell/missing";
 import { marked } from "../text/hidden";
+import { asksPeople } from "../thread/items";
+import { titleOf, whatOf } from "../wait/words";
 import { GateDetail } from "./detail";
 import { Life } from "./life";
 import { Newer } from "./neighbours";
@@ -25,6 +28,8 @@ import { stateOf } from "./decide";
 import { Answer, DecidedBy, RunFailed } from "./settled";
 import { Verified } from "./verified";
 import css from "./screen.module.css";
+
+const WaitPage = later(async () => (await import("../wait/page")).WaitPage);
 
 /** GateScreen is one question with its life: who was asked, who decided, and what ran under it. */
 export function GateScreen({ id }: { id: string }) {
@@ -34,8 +39,16 @@ export function GateScreen({ id }: { id: string }) {
   const told = useTold(name);
   const [, go] = useLocation();
   useEffect(() => {
-    if (gate.data) document.title = `${marked(gate.data.intent)} · Posthouse`;
+    if (gate.data)
+      document.title = `${marked(asksPeople(gate.data) ? gate.data.intent : titleOf(gate.data))} · Posthouse`;
   }, [gate.data]);
+  if (gate.data && !asksPeople(gate.data))
+    return (
+      <>
+        <Bar title={<Said>{whatOf(gate.data) || "A wait"}</Said>} end={<CopyLink />} />
+        <WaitPage gate={gate.data} />
+      </>
+    );
   return (
     <>
       <Bar
@@ -170,7 +183,7 @@ function Receipt({ use, gate, state }: { use: Schemas["Use"]; gate: Gate; state:
   const entry = useEntry(use.thread, use.first);
   const began = use.first === use.seq ? use.at : entry.data?.at;
   const rows: [string, React.ReactNode][] = [
-    ["effect", <Said>{`${use.name}${use.occurrence ? ` [${use.occurrence}]` : ""}, ${use.effect}`}</Said>],
+    ["effect", <Said>{`${use.name}${use.occurrence ? ` [${use.occurrence + 1}]` : ""}, ${use.effect}`}</Said>],
     ["licensed", gate.decision ? <Licensed gate={gate} decision={gate.decision} /> : "by nobody"],
     [
       "began",
