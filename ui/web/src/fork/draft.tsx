@@ -77,7 +77,7 @@ export function Draft({ at, go }: Props) {
       });
       typed.delete(at.id);
       await queries.invalidateQueries({ queryKey: ["live"] });
-      go({ draft: undefined, with: undefined, tab: "change", branch: made.branch, at: undefined });
+      go({ draft: undefined, with: undefined, tab: "change", branch: made.branch, at: undefined, version: undefined });
     } catch (error) {
       setSent({ busy: false, error });
       if (error instanceof Problem && error.body.status !== undefined) setKey(newKey);

@@ -57,7 +57,8 @@ export function Lists({ plan }: { plan: Plan }) {
   );
 }
 
-function Group({
+/** Group is one of the lists, with its count. */
+export function Group({
   title,
   help,
   bad,
@@ -93,14 +94,14 @@ function Group({
   );
 }
 
-function StepLine({ step, acts }: { step: Step; acts?: boolean }) {
+export function StepLine({ step, acts }: { step: Step; acts?: boolean }) {
   const danger = acts && red(step);
   return (
     <li className={danger ? `${css.line} ${css.bad}` : css.line}>
       <span className={css.seq}>#{step.seq}</span>
       <span className={css.what}>
         <Said>{step.name}</Said>
-        {step.occurrence > 0 && ` [${step.occurrence}]`}
+        {step.occurrence > 0 && ` [${step.occurrence + 1}]`}
       </span>
       {step.effect && step.effect !== "pure" && (
         <span className={css.class}>

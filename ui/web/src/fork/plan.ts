@@ -22,3 +22,23 @@ export const usePlan = (id: string, body: Body) =>
       return (found as Checkpoint).plan as Plan;
     },
   });
+
+export type Resumes = Schemas["ResumePlan"];
+export type Act = Schemas["ResumeAct"];
+
+/** useResumes asks what going on from the head of a branch would run and do. It runs nothing. */
+export const useResumes = (head: string | undefined) =>
+  useQuery({
+    queryKey: ["live", "resumes", head],
+    enabled: head !== undefined,
+    retry: false,
+    queryFn: async ({ signal }) => {
+      const found = await get(
+        api.POST("/api/checkpoints/{id}/resume", {
+          signal,
+          params: { path: { id: head ?? "" }, query: { dryRun: true } },
+        }),
+      );
+      return (found as Checkpoint).resumes as Resumes;
+    },
+  });

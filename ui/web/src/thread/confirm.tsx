@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { queries } from "../data/query";
+import { useResumes } from "../fork/plan";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import { later } from "../parts/later";
@@ -9,6 +10,7 @@ import { act, actions, type ActionKey, type Done, type Target } from "./actions"
 import { marked } from "../text/hidden";
 import css from "./confirm.module.css";
 
+const Resumes = later(async () => (await import("../fork/resumes")).Resumes);
 const Ahead = later(async () => (await import("../fork/ahead")).Ahead);
 
 type Props = { action: ActionKey | undefined; target: Omit<Target, "key">; close: () => void; done: (d: Done) => void };
@@ -29,7 +31,9 @@ function Form({ action, target, close, done }: Props & { action: ActionKey }) {
   const [error, setError] = useState<unknown>();
   const thread = target.thread.thread;
   const shown = marked(thread); // with a mark for each character that is not seen, as it stands below
-  const ready = !sending && (!final || typed === thread || typed === shown) && (asks !== "name" || text !== "");
+  const planned = useResumes(action === "resume" ? target.head : undefined);
+  const seen = action !== "resume" || !planned.isPending; // nobody sends before they could read what it does
+  const ready = seen && !sending && (!final || typed === thread || typed === shown) && (asks !== "name" || text !== "");
   const send = async () => {
     if (!ready) return;
     setSending(true);
@@ -57,6 +61,7 @@ function Form({ action, target, close, done }: Props & { action: ActionKey }) {
         {name} <Said>{action === "cancel" ? `${target.branch} of ${thread}` : thread}</Said>
       </h2>
       <p>{does}</p>
+      {action === "resume" && <Resumes at={target.head} />}
       {action === "replay" && <Ahead at={target.at} />}
       {asks && (
         <label>

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { heading, standing } from "./standing";
+
+test("what a decision licenses acts without a question unless something is open", () => {
+  expect(standing({ approval: "usable" })).toEqual({ acts: true, words: "people are not asked again" });
+  expect(standing({ approval: "lapsed", asks: true }).words).toMatch(/lapsed/);
+  expect(standing({ approval: "usable", asks: true })).toMatchObject({ acts: false });
+  expect(standing({ approval: "usable", outcome: "reject" })).toMatchObject({ acts: false });
+  expect(standing({ approval: "usable", outcome: "approve" })).toMatchObject({ acts: true });
+});
+
+test("an effect is named with its next attempt", () => {
+  expect(heading({ name: "book>pay", attempt: 3, status: "decided" })).toBe("pay is tried again: attempt 3");
+  expect(heading({ name: "pay", occurrence: 2, attempt: 1 })).toBe("pay [3] is tried");
+  expect(heading({ name: "", attempt: 1, licenses: 1 })).toMatch(/did not begin/);
+});

@@ -1,0 +1,32 @@
+import type { Act } from "./plan";
+
+/** standing says in words whether what a decision licenses acts once the branch goes on, and whether people are asked before. */
+export function standing(act: Pick<Act, "approval" | "outcome" | "asks">): { acts: boolean; words: string } {
+  if (act.approval === "lapsed") return { acts: false, words: "people are asked again first: the approval has lapsed" };
+  if (act.outcome === "reject") return { acts: false, words: "it was given up, and does not act again" };
+  if (act.outcome === "respond") return { acts: false, words: "its result was given, and it does not act again" };
+  if (act.asks)
+    return {
+      acts: false,
+      words:
+        "it is not known what became of the last attempt: people are asked first, unless the program may repeat it",
+    };
+  return { acts: true, words: "people are not asked again" };
+}
+
+/** heading says what is tried, as in "pay is tried again, attempt 3". */
+export function heading(act: Pick<Act, "name" | "occurrence" | "attempt" | "licenses" | "status">): string {
+  if (!act.name) {
+    const n = act.licenses ?? 1;
+    return n === 1 ? "One effect that did not begin may act" : `${n} effects that did not begin may act`;
+  }
+  const name = act.name.split(">").at(-1) + (act.occurrence ? ` [${act.occurrence + 1}]` : "");
+  if (act.status === "released") return `${name} goes on`;
+  return act.attempt > 1 ? `${name} is tried again: attempt ${act.attempt}` : `${name} is tried`;
+}
+
+/** firstLine returns the first line of a text, at most 300 characters of it. */
+export const firstLine = (text: string): string => {
+  const line = text.split("\n", 1)[0] ?? "";
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+};
