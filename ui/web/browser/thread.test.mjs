@@ -123,7 +123,7 @@ test("a header says when a thread ended, by which version, and its labels", asyn
 
 test("a thread that runs is followed, and what is read stays in its place", async () => {
   const { page, close } = await open(browser, server, "/threads/reconcile-today");
-  await page.waitForSelector(`${rows} >> text=just began`);
+  await page.waitForSelector(`${rows} >> text=/runs for .*, last entry/`);
   const first = Number((await page.locator(current).innerText()).match(/#(\d+)/)[1]);
   await page.waitForFunction(
     ([s, n]) => Number(document.querySelector(s)?.innerText.match(/#(\d+)/)?.[1]) > n,

@@ -49,7 +49,7 @@ export const screens: Screen[] = [
   },
   {
     path: "/threads/:id",
-    screen: later(async () => (await import("./thread/screen")).ThreadScreen),
+    screen: later(async () => (await import("./thread/open")).ThreadScreen),
   },
   {
     path: "/programs",

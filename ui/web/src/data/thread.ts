@@ -5,11 +5,12 @@ import { inThread } from "../thread/address";
 
 type Row = Schemas["Row"];
 
-/** useThread reads a thread's summary. */
-export const useThread = (thread: string) =>
+/** useThread reads a thread's summary, or what it was as a released version. */
+export const useThread = (thread: string, version?: string) =>
   useQuery({
-    queryKey: ["live", "thread", thread],
-    queryFn: ({ signal }) => get(api.GET("/api/threads/{id}", { signal, params: inThread(thread) })),
+    queryKey: ["live", "thread", thread, version ?? ""],
+    queryFn: ({ signal }) =>
+      get(api.GET("/api/threads/{id}", { signal, params: inThread(thread, version ? { version } : {}) })),
   });
 
 /** useUsage adds up what a thread used of models. Its log is read for it, so now and then. */
@@ -26,11 +27,19 @@ const nextPage = 1000;
 /** So many rows are read by themselves; those before are read once somebody scrolls there. */
 const most = 20_000;
 
-const readRows = (thread: string, limit: number, cursor: string | undefined, signal: AbortSignal) =>
+/** Of is what rows are of: a thread as it is, or a released generation of it. */
+type Of = { thread: string; generation?: number };
+
+const readRows = ({ thread, generation }: Of, limit: number, cursor: string | undefined, signal: AbortSignal) =>
   get(
     api.GET("/api/threads/{id}/outline", {
       signal,
-      params: inThread(thread, { details: true, limit, ...(cursor ? { cursor } : {}) }),
+      params: inThread(thread, {
+        details: true,
+        limit,
+        ...(cursor ? { cursor } : {}),
+        ...(generation ? { generation } : {}),
+      }),
     }),
   );
 
@@ -38,12 +47,12 @@ const readRows = (thread: string, limit: number, cursor: string | undefined, sig
 type Head = { rows: Row[]; next: string | undefined };
 
 /** readHead reads what is new. Rows that were read before and are older stay as they are. */
-async function readHead(thread: string, before: Head | undefined, signal: AbortSignal): Promise<Head> {
+async function readHead(of: Of, before: Head | undefined, signal: AbortSignal): Promise<Head> {
   const known = before?.rows[0]?.seq;
   const fresh: Row[] = [];
   let cursor: string | undefined;
   for (;;) {
-    const page = await readRows(thread, firstPage, cursor, signal);
+    const page = await readRows(of, firstPage, cursor, signal);
     fresh.push(...page.items);
     cursor = page.next;
     const oldest = fresh.at(-1)?.seq;
@@ -58,12 +67,15 @@ async function readHead(thread: string, before: Head | undefined, signal: AbortS
  * useRows reads a thread's rows by page, the newest first, and follows its head. Rows do not change once
  * they are there, but for what became of questions: then all are read again.
  */
-export function useRows(thread: string, waiting: string[] | undefined) {
+export function useRows(of: Of | undefined, waiting: string[] | undefined) {
   const client = useQueryClient();
-  const key = ["live", "rows", thread];
+  const { thread, generation } = of ?? { thread: "" };
+  const key = ["live", "rows", thread, generation ?? 0];
   const head = useQuery({
     queryKey: key,
-    queryFn: ({ signal }) => readHead(thread, client.getQueryData<Head>(key), signal),
+    enabled: of !== undefined,
+    queryFn: ({ signal }) =>
+      readHead({ thread, ...(generation ? { generation } : {}) }, client.getQueryData<Head>(key), signal),
     structuralSharing: false,
   });
   const anchor = head.data?.next;
@@ -71,7 +83,8 @@ export function useRows(thread: string, waiting: string[] | undefined) {
     queryKey: ["rows", thread, anchor],
     enabled: anchor !== undefined,
     initialPageParam: anchor,
-    queryFn: ({ pageParam, signal }) => readRows(thread, nextPage, pageParam, signal),
+    queryFn: ({ pageParam, signal }) =>
+      readRows({ thread, ...(generation ? { generation } : {}) }, nextPage, pageParam, signal),
     getNextPageParam: (last) => last.next,
     structuralSharing: false,
     staleTime: Infinity,
@@ -121,7 +134,7 @@ export const useFirstRow = (thread: string, generation: number | undefined) =>
     queryKey: ["first-row", thread, generation],
     enabled: generation !== undefined,
     queryFn: async ({ signal }) => {
-      const params = inThread(thread, { order: "asc" as const, limit: 1 });
+      const params = inThread(thread, { order: "asc" as const, limit: 1, ...(generation ? { generation } : {}) });
       return (await get(api.GET("/api/threads/{id}/outline", { signal, params }))).items[0] ?? null;
     },
     staleTime: Infinity,

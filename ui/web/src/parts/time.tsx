@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 
 const second = 1000;
 const minute = 60 * second;
@@ -21,6 +21,16 @@ export const useNow = () =>
     },
     () => now,
   );
+
+/** useSeconds returns the time, and draws again each second: for what runs before somebody's eyes. */
+export function useSeconds(): number {
+  const [at, set] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => set(Date.now()), second);
+    return () => clearInterval(timer);
+  }, []);
+  return Math.max(at, now);
+}
 
 /** length says how long a time is, in its largest unit. */
 export function length(ms: number): string {

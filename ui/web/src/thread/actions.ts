@@ -7,7 +7,18 @@ import { asksPeople } from "./items";
 type Thread = Schemas["Thread"];
 
 export type ActionKey =
-  "answer" | "fork" | "resume" | "replay" | "cancel" | "release" | "hold" | "unhold" | "copy" | "export" | "delete";
+  | "answer"
+  | "signal"
+  | "fork"
+  | "resume"
+  | "replay"
+  | "cancel"
+  | "release"
+  | "hold"
+  | "unhold"
+  | "copy"
+  | "export"
+  | "delete";
 
 export type Action = {
   name: string;
@@ -22,10 +33,11 @@ export type Action = {
 
 export const actions: Record<ActionKey, Action> = {
   answer: { name: "Answer", does: "Opens the question that it waits for." },
+  signal: { name: "Send the signal", does: "Sends what this branch waits for, and it goes on with its value." },
   fork: { name: "Fork here", does: "Begins a branch at this checkpoint. You see what it would do before it is made." },
   resume: {
     name: "Resume",
-    does: "Goes on from the head of this branch. Steps on record do not run again; what was approved and is not done is done now, under that approval, and nobody is asked again.",
+    does: "Goes on from the head of this branch. Steps on record do not run again; what was approved and is not done may be done now, under that approval.",
   },
   replay: {
     name: "Replay",
@@ -60,18 +72,35 @@ export const actions: Record<ActionKey, Action> = {
   },
 };
 
+/** signalsOf returns the signals that a branch waits for, each name once. */
+export const signalsOf = (thread: Thread, branch: string): { gate: string; signal: string }[] => {
+  const waits = (thread.waiting ?? []).filter((w) => w.branch === branch && w.kind === "signal");
+  const names = [...new Set(waits.map((w) => w.signal ?? ""))];
+  return names.map((signal) => ({ gate: waits.find((w) => (w.signal ?? "") === signal)?.id ?? "", signal }));
+};
+
 /** allowed returns what a thread's status allows, what is needed most first. */
 export function allowed(thread: Thread, branch: string): ActionKey[] {
+  if (thread.release) return ["fork", "copy", "export"]; // a version never changes
   const status = thread.branches?.find((b) => b.branch === branch)?.status ?? thread.status;
   const held = !!thread.hold;
   const asks = thread.waiting?.some((w) => w.branch === branch && asksPeople(w));
+  const signal = signalsOf(thread, branch).length > 0;
   const rest: ActionKey[] = [held ? "unhold" : "hold", "copy", "export", ...(held ? [] : (["delete"] as const))];
   switch (status) {
     case "running":
     case "ready":
       return ["fork", "replay", "cancel", ...rest];
     case "waiting":
-      return [...(asks ? (["answer"] as const) : []), "fork", "cancel", "replay", "release", ...rest];
+      return [
+        ...(asks ? (["answer"] as const) : []),
+        ...(signal ? (["signal"] as const) : []),
+        "fork",
+        "cancel",
+        "replay",
+        "release",
+        ...rest,
+      ];
     case "interrupted":
     case "failed":
       return ["resume", "fork", "cancel", "replay", "release", ...rest];
@@ -85,7 +114,7 @@ export function allowed(thread: Thread, branch: string): ActionKey[] {
 export type Target = { thread: Thread; branch: string; at: string; head: string; key: string };
 
 /** Done says where to look after an action. */
-export type Done = { at?: string; branch?: string; thread?: string; gone?: "deleted" | "released" };
+export type Done = { at?: string; branch?: string; thread?: string; version?: string; gone?: "deleted" };
 
 /** act sends an action. It returns once the server acknowledged it. */
 export async function act(action: ActionKey, t: Target, text: string): Promise<Done> {
@@ -110,18 +139,25 @@ export async function act(action: ActionKey, t: Target, text: string): Promise<D
         }),
       );
       return {};
-    case "release":
-      await get(api.POST("/api/threads/{id}/releases", { params: { ...inThread(name), header }, body: reason }));
-      return { gone: "released" };
+    case "release": {
+      const made = await get(
+        api.POST("/api/threads/{id}/releases", { params: { ...inThread(name), header }, body: reason }),
+      );
+      return { version: String(made.version) };
+    }
     case "hold":
       await get(api.POST("/api/threads/{id}/hold", { params: { ...inThread(name), header }, body: reason }));
       return {};
     case "unhold":
       await get(api.DELETE("/api/threads/{id}/hold", { params: inThread(name, reason) }));
       return {};
-    case "copy":
-      await get(api.POST("/api/threads/{id}/copy", { params: { ...inThread(name), header }, body: { thread: text } }));
+    case "copy": {
+      const of = t.thread.release ? { version: t.thread.release.version } : {};
+      await get(
+        api.POST("/api/threads/{id}/copy", { params: { ...inThread(name), header }, body: { thread: text, ...of } }),
+      );
       return { thread: text };
+    }
     case "delete":
       await get(api.DELETE("/api/threads/{id}", { params: inThread(name, reason) }));
       return { gone: "deleted" };

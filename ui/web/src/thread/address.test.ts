@@ -11,6 +11,10 @@ test("an address says where one is, and leaves out what is not said", () => {
   });
   expect(whereOf("?tab=nosuch&draft=1")).toEqual({ tab: "change" });
   expect(searchOf("?at=a&tab=state&theme=x", { tab: "change", at: undefined })).toBe("theme=x");
+  expect(whereOf("?rows=44-84&version=2")).toEqual({ tab: "change", rows: [44, 84], version: "2" });
+  expect(whereOf("?rows=44-x")).toEqual({ tab: "change" });
+  expect(searchOf("?rows=44-84&version=2", { rows: undefined, at: "a" })).toBe("version=2&at=a");
+  expect(searchOf("", { rows: [1, 5] })).toBe("rows=1-5");
   expect(searchOf("", { draft: true, at: "a" })).toBe("at=a&draft=yes");
 });
 

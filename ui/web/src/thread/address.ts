@@ -5,8 +5,19 @@ import { useLocation, useSearch } from "wouter";
 
 export type Tab = "change" | "state" | "step" | "compare" | "entry";
 
-/** Where is what the address of a thread's screen says: the checkpoint looked at, the one pinned to compare with, the tab, the branch, and whether a fork is drafted. */
-export type Where = { at?: string; with?: string; tab: Tab; branch?: string; draft?: boolean };
+/**
+ * Where is what the address of a thread's screen says: the checkpoint looked at, the one pinned to compare with, the
+ * tab, the branch, whether a fork is drafted, the entries that the rows are narrowed to, and the released version.
+ */
+export type Where = {
+  at?: string;
+  with?: string;
+  tab: Tab;
+  branch?: string;
+  draft?: boolean;
+  rows?: [number, number];
+  version?: string;
+};
 
 const tabs: Tab[] = ["change", "state", "step", "compare", "entry"];
 
@@ -15,7 +26,10 @@ export function whereOf(search: string): Where {
   const query = new URLSearchParams(search);
   const tab = tabs.find((t) => t === query.get("tab")) ?? "change";
   const text = (name: string) => query.get(name) || undefined;
+  const range = /^(\d{1,15})-(\d{1,15})$/.exec(query.get("rows") ?? "");
   return {
+    rows: range ? [Number(range[1]), Number(range[2])] : undefined,
+    version: text("version"),
     at: text("at"),
     with: text("with"),
     tab,
@@ -34,6 +48,8 @@ export function searchOf(search: string, to: Partial<Where>): string {
   set("tab", where.tab === "change" ? undefined : where.tab);
   set("branch", where.branch);
   set("draft", where.draft ? "yes" : undefined);
+  set("rows", where.rows?.join("-"));
+  set("version", where.version);
   return query.toString();
 }
 

@@ -11,6 +11,7 @@ import { At } from "../parts/time";
 import { addressOf, standing } from "../threads/filter";
 import { threadPath } from "./address";
 import { asksPeople, isFork } from "./items";
+import { VersionLinks } from "./versions";
 import css from "./header.module.css";
 
 type Thread = Schemas["Thread"];
@@ -79,7 +80,7 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
           <At at={thread.updatedAt} />
         </Fact>
       )}
-      <Stops thread={thread} branch={branch} next={at.data?.next ?? []} />
+      {!thread.release && <Stops thread={thread} branch={branch} next={at.data?.next ?? []} />}
       {thread.lease?.held && (
         <Fact name="runs on">
           <Said>{named(thread.lease.owner)}</Said>
@@ -90,9 +91,9 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
           <Id>{version}</Id> {served && (served === version ? "served now" : "another than is served now")}
         </Fact>
       )}
-      {thread.generation > 1 && (
-        <Fact name="generation">
-          {thread.generation}, after {thread.releases} released
+      {(thread.release || (thread.releases ?? 0) > 0) && (
+        <Fact name="versions">
+          <VersionLinks thread={thread} />
         </Fact>
       )}
       {thread.hold && (

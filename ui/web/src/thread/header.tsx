@@ -5,18 +5,21 @@ import type { Schemas } from "../api/client";
 import { useMe } from "../data/me";
 import { Button } from "../parts/button";
 import { Chip } from "../parts/chip";
+import { later } from "../parts/later";
 import { Said } from "../parts/said";
 import { Unserved } from "../programs/unserved";
 import { Bar } from "../shell/bar";
 import { useCommands } from "../shell/commands";
 import { standing } from "../threads/filter";
-import { actions, allowed, type ActionKey, type Done } from "./actions";
+import { actions, allowed, signalsOf, type ActionKey, type Done } from "./actions";
 import { threadPath } from "./address";
 import { asksPeople } from "./items";
 import { Confirm } from "./confirm";
 import { countOf, Facts } from "./facts";
 import { Usage } from "./usage";
 import css from "./header.module.css";
+
+const SendSignal = later(async () => (await import("../wait/signal")).SendSignal);
 
 type Thread = Schemas["Thread"];
 type Props = {
@@ -36,7 +39,7 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
   const [, go] = useLocation();
   const operator = me.data?.role === "operator";
   const decides = operator || me.data?.role === "approver";
-  const may = allowed(thread, branch).filter((a) => operator || (decides && a === "answer"));
+  const may = allowed(thread, branch).filter((a) => operator || (decides && (a === "answer" || a === "signal")));
   const shown = may.filter((a) => !["hold", "unhold", "copy", "export", "delete"].includes(a)).slice(0, 3);
   const rest = may.filter((a) => !shown.includes(a));
   const state = standing(thread);
@@ -81,13 +84,18 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
             <Chip state={state} />
           </span>
         )}
+        {thread.release && (
+          <span className={css.chip}>
+            <Chip state="archived" also={`version ${thread.release.version}`} />
+          </span>
+        )}
         <span className={css.crumb}>
           {thread.graph && <Said>{thread.graph}</Said>}
           <span className={css.counts}>
             {countOf((thread.branches ?? []).length, "branch", "branches")}, {countOf(thread.checkpoints, "checkpoint")}
             {effects > 0 && `, ${countOf(effects, "effect")}`}
           </span>
-          <Usage thread={thread.thread} />
+          {!thread.release && <Usage thread={thread.thread} />}
         </span>
       </Bar>
       <div id="thread-actions" popover="auto" className={css.menu}>
@@ -106,8 +114,16 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
         ))}
       </div>
       <Facts thread={thread} branch={branch} head={head} />
-      <Unserved thread={thread.thread} />
-      <Confirm action={asked} target={{ thread, branch, at, head }} close={() => ask(undefined)} done={done} />
+      {!thread.release && <Unserved thread={thread.thread} />}
+      {asked === "signal" && (
+        <SendSignal open thread={thread.thread} awaited={signalsOf(thread, branch)} close={() => ask(undefined)} />
+      )}
+      <Confirm
+        action={asked === "signal" ? undefined : asked}
+        target={{ thread, branch, at, head }}
+        close={() => ask(undefined)}
+        done={done}
+      />
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { itemsOf, joined, lineOf, type Choice, type Row } from "./items";
+import { itemsOf, joined, lineOf, runsSince, type Choice, type Row } from "./items";
 
 const row = (seq: number, more: Partial<Row> = {}): Row => ({
   id: String(seq),
@@ -92,4 +92,14 @@ test("states that were saved by hand are one line, in their order", () => {
   const saves = newest(...[1, 2, 3].map((n) => ({ ...row(n, { kind: "save" }), parent: undefined }) as unknown as Row));
   expect(lineOf(joined(saves), "main").map((r) => r.id)).toEqual(["3", "2", "1"]);
   expect(joined(many)).toBe(many);
+});
+
+test("a branch runs since it began, or since its last wait ended", () => {
+  const began = [row(1, { kind: "input" }), row(2), row(3)];
+  const since = (rows: Row[]) => runsSince(rows.at(-1) as Row, new Map(rows.map((r) => [r.id, r])));
+  expect(since(began)).toBe(row(1).at);
+  const asked = { id: "g", name: "ok?", state: "decided" as const, at: 2500 };
+  expect(since([row(1, { kind: "input" }), row(2, { asked: [asked] }), row(3), row(4)])).toBe(
+    "1970-01-01T00:00:02.500Z",
+  );
 });

@@ -217,3 +217,26 @@ export function lineOf(rows: Row[], branch: string): Row[] {
   }
   return line;
 }
+
+/** runningNow makes rows of what branches do at the moment: their checkpoints are yet to come. */
+export function runningNow(rows: Row[], branches: NonNullable<Schemas["Thread"]["branches"]>): Item[] {
+  const byID = new Map(rows.map((r) => [r.id, r]));
+  return branches.flatMap((b) => {
+    const head = b.status === "running" ? byID.get(b.head) : undefined;
+    if (!head?.next?.length) return [];
+    const row = { ...head, id: `next of ${head.id}` };
+    return [{ id: row.id, branch: b.branch, parent: head.id, row, count: 1, now: true, since: runsSince(head, byID) }];
+  });
+}
+
+/** runsSince says since when a branch has gone on without a wait: its begin, or the end of its last wait, as far as its rows are read. */
+export function runsSince(head: Row, byID: ReadonlyMap<string, Row>): string {
+  let row = head;
+  for (;;) {
+    const waited = row.asked?.reduce((at, w) => Math.max(at, w.at ?? 0), 0) ?? 0;
+    if (waited > 0) return new Date(waited).toISOString();
+    const before = row.parent === undefined || row.kind === "input" || row.source ? undefined : byID.get(row.parent);
+    if (!before) return row.began ?? row.at;
+    row = before;
+  }
+}

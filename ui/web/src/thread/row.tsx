@@ -3,7 +3,7 @@ import { memo } from "react";
 import { useStory } from "../data/checkpoints";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
-import { At, exact, length, useNow } from "../parts/time";
+import { At, exact, length, useSeconds } from "../parts/time";
 import type { Schemas } from "../api/client";
 import { marked } from "../text/hidden";
 import type { Item } from "./items";
@@ -69,7 +69,7 @@ export const ThreadRow = memo(function ThreadRow(p: Props) {
           </span>{" "}
           <span className={css.words}>
             {item.now ? (
-              <Runs since={row.at} owner={p.owner} />
+              <Runs since={item.since ?? row.at} last={row.at} owner={p.owner} />
             ) : foldable ? (
               <>
                 <At at={item.since ?? row.at} /> to <At at={row.at} />, show all
@@ -112,11 +112,14 @@ export const ThreadRow = memo(function ThreadRow(p: Props) {
   );
 });
 
-function Runs({ since, owner }: { since: string; owner: string | undefined }) {
-  const now = useNow();
+/** Runs says for how long a branch has gone on without a wait, when it last put something on record, and where it runs. */
+function Runs({ since, last, owner }: { since: string; last: string; owner: string | undefined }) {
+  const now = useSeconds();
+  const ago = Math.max(0, now - Date.parse(last));
   return (
     <>
-      {now - Date.parse(since) < 2000 ? "just began" : `runs for ${length(now - Date.parse(since))}`}
+      runs for {length(Math.max(1000, now - Date.parse(since)))}, last entry{" "}
+      {ago < 1000 ? "just now" : `${Math.floor(ago / 1000) < 60 ? `${Math.floor(ago / 1000)} s` : length(ago)} ago`}
       {owner && (
         <>
           {" "}
@@ -163,7 +166,7 @@ function StepLine({ event }: { event: Schemas["PosthouseEvent"] }) {
   const why = event.lastError && `${failed ? "" : "last error: "}${event.lastError}`;
   const told = stepOf(s?.name ?? "");
   const name = s
-    ? (told.name || s.task.slice(s.task.indexOf("/") + 1)) + (s.occurrence ? ` [${s.occurrence}]` : "")
+    ? (told.name || s.task.slice(s.task.indexOf("/") + 1)) + (s.occurrence ? ` [${s.occurrence + 1}]` : "")
     : c?.node || c?.agentName || "";
   const effect = s?.effect && s.effect !== "pure" && !told.words ? s.effect : "";
   return (

@@ -1,65 +1,36 @@
 import { X } from "lucide-react";
 import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
-import { useLocation, useSearch } from "wouter";
+import { useLocation } from "wouter";
 import type { Schemas } from "../api/client";
 import { useMe } from "../data/me";
-import { useRows, useThread } from "../data/thread";
+import type { useRows } from "../data/thread";
 import { Inspector } from "../inspector/inspector";
+import { announce } from "../parts/announce";
 import { Button } from "../parts/button";
 import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { useNow } from "../parts/time";
 import { useWide } from "../parts/wide";
 import { Bar } from "../shell/bar";
-import { Unread } from "../shell/missing";
 import { useKeys } from "../shell/keys";
-import { marked } from "../text/hidden";
 import type { Done } from "./actions";
-import { threadOf, threadPath, useWhere } from "./address";
+import { threadPath, useWhere } from "./address";
 import { Banner } from "./banner";
 import { Header } from "./header";
-import { itemsOf, joined, kept, lineOf, type Filter, type Item } from "./items";
+import { itemsOf, joined, kept, lineOf, runningNow, type Filter, type Item } from "./items";
 import { layout } from "./lanes";
 import type { Mode } from "./scrub";
 import { Rows } from "./rows";
 import { Scrubber } from "./scrubber";
 import { nameOf } from "./tell";
 import { Toolbar } from "./toolbar";
-import { Released, Versions } from "./versions";
+import { VersionBanner } from "./versions";
 import css from "./screen.module.css";
-
-/** ThreadScreen is one thread: its branches as lanes, a row a checkpoint, and what is looked at of it. */
-export function ThreadScreen() {
-  useLocation();
-  const search = useSearch();
-  const name = threadOf(location.pathname, search);
-  const thread = useThread(name);
-  const waiting = useMemo(() => thread.data?.waiting?.map((w) => w.id) ?? [], [thread.data?.waiting]);
-  const read = useRows(name, thread.data ? waiting : undefined);
-  useEffect(() => {
-    document.title = `${marked(name)} · Posthouse`;
-  }, [name]);
-  if (thread.data) return <Loaded key={name} thread={thread.data} read={read} />;
-  return (
-    <>
-      <Bar title={<Said>{name}</Said>} />
-      {thread.error ? (
-        <>
-          <Unread error={thread.error} what="thread" name={name} ways={[{ name: "All threads", href: "/threads" }]}>
-            It was deleted, or never began, or its name is another.
-          </Unread>
-          <Versions thread={name} />
-        </>
-      ) : (
-        <Skeleton rows={14} height={32} />
-      )}
-    </>
-  );
-}
 
 const modeKept = () => (localStorage.getItem("thread-mode") === "order" ? "order" : "time");
 
-function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<typeof useRows> }) {
+/** Loaded is one thread, or a version of it: its branches as lanes, a row a checkpoint, and what is looked at of it. */
+export function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<typeof useRows> }) {
   const name = thread.thread;
   const [where, go] = useWhere();
   const [, navigate] = useLocation();
@@ -68,7 +39,7 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
   const { pending, error, complete, more } = read;
   const rows = useMemo(() => joined(read.rows), [read.rows]);
   const [filter, setFilter] = useState<Filter>("all");
-  const [between, setBetween] = useState<[number, number]>();
+  const between = where.rows;
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const [mode, setMode] = useState<Mode>(modeKept);
   const [gone, setGone] = useState<Done["gone"]>();
@@ -106,7 +77,12 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
   const lanes = useMemo(() => layout(items, wide ? 8 : 3, chosen, complete), [items, wide, chosen, complete]);
   const line = useMemo(() => lineOf(deferred, chosen), [deferred, chosen]);
   const now = useNow();
-  const still = branch?.status !== "running" && branch?.status !== "waiting";
+  const setBetween = (b: [number, number] | undefined) => {
+    const inside = !b || !row || (row.seq >= b[0] && row.seq <= b[1]);
+    const newest = inside ? undefined : line.find((r) => r.seq >= b[0] && r.seq <= b[1]);
+    go({ rows: b, ...(newest ? { at: newest.id, branch: newest.branch } : {}) });
+  };
+  const still = !!thread.release || (branch?.status !== "running" && branch?.status !== "waiting");
   const effects = useMemo(() => rows.reduce((n, r) => n + (r.effects?.length ?? 0), 0), [rows]);
 
   // On a phone the sheet is a place of its own, which Back leaves. Who looks elsewhere drafts no more.
@@ -167,18 +143,17 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
 
   const done = (d: Done) => {
     if (d.gone) setGone(d.gone);
-    else if (d.thread !== undefined) navigate(threadPath(d.thread));
+    else if (d.version !== undefined) {
+      announce(`Released as version ${d.version}`);
+      navigate(threadPath(name, { version: d.version }));
+    } else if (d.thread !== undefined) navigate(threadPath(d.thread));
     else if (d.branch !== undefined) go({ branch: d.branch, at: undefined });
   };
   if (gone)
     return (
       <>
         <Bar title={<Said>{name}</Said>} />
-        {gone === "released" ? (
-          <Released thread={name} />
-        ) : (
-          <Empty title="The thread was deleted">The record of who deleted it, and why, stays in the store.</Empty>
-        )}
+        <Empty title="The thread was deleted">The record of who deleted it, and why, stays in the store.</Empty>
       </>
     );
   const past = where.at !== undefined && head !== undefined && where.at !== head && row ? row : undefined;
@@ -194,6 +169,7 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
         fork={() => fork?.()}
         done={done}
       />
+      {thread.release && <VersionBanner thread={name} release={thread.release} />}
       <Scrubber
         line={line}
         mode={mode}
@@ -285,15 +261,4 @@ function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<
       </div>
     </>
   );
-}
-
-/** runningNow makes rows of what branches do at the moment: their checkpoints are yet to come. */
-function runningNow(rows: Item["row"][], branches: NonNullable<Schemas["Thread"]["branches"]>): Item[] {
-  const byID = new Map(rows.map((r) => [r.id, r]));
-  return branches.flatMap((b) => {
-    const head = b.status === "running" ? byID.get(b.head) : undefined;
-    if (!head?.next?.length) return [];
-    const row = { ...head, id: `next of ${head.id}` };
-    return [{ id: row.id, branch: b.branch, parent: head.id, row, count: 1, now: true }];
-  });
 }

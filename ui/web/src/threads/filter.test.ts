@@ -8,6 +8,7 @@ describe("filter", () => {
       { status: "failed" as const },
       { status: "saved" as const },
       { q: "a b&c=%41", program: "refund/é", label: "team=a=b" },
+      { released: true, program: "refund" },
       { unknown: true, node: "read<br/>", version: "6f" },
       { by: "alice & bob", since: "2026-11-20", until: "2026-11-21" },
     ]) {
@@ -18,7 +19,9 @@ describe("filter", () => {
   it("is sent as the API takes it", () => {
     expect(paramsOf({ program: "refund", q: "a" })).toEqual({ graph: "refund", q: "a" });
     expect(isCounted({ q: "a" })).toBe(true);
+    expect(paramsOf({ released: true })).toEqual({ released: true });
     expect(isCounted({ node: "a" })).toBe(false);
+    expect(isCounted({ released: true })).toBe(false);
     expect(isCounted({ by: "alice" })).toBe(false);
     const { since, until } = paramsOf({ since: "2026-11-20", until: "2026-11-20" });
     expect(Date.parse(until ?? "") - Date.parse(since ?? "")).toBe(24 * 3600 * 1000); // the whole day

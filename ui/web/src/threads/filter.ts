@@ -4,6 +4,8 @@ export type Filter = {
   q?: string;
   status?: Status | "saved";
   unknown?: boolean;
+  /** With released versions, also where nothing was begun since. */
+  released?: boolean;
   program?: string;
   label?: string;
   node?: string;
@@ -38,6 +40,7 @@ export function filterOf(search: string): Filter {
   const status = [...statuses, "saved" as const].find((s) => s === query.get("status"));
   if (status) filter.status = status;
   if (query.get("unknown") === "yes") filter.unknown = true;
+  if (query.get("released") === "yes") filter.released = true;
   return filter;
 }
 
@@ -46,6 +49,7 @@ export function addressOf(filter: Filter): string {
   const query = new URLSearchParams();
   if (filter.status) query.set("status", filter.status);
   if (filter.unknown) query.set("unknown", "yes");
+  if (filter.released) query.set("released", "yes");
   for (const name of [...texts, ...days]) if (filter[name]) query.set(name, filter[name]);
   const text = query.toString();
   return text ? `/threads?${text}` : "/threads";
@@ -65,7 +69,7 @@ const isBegun = (f: Omit<Filter, "status">) => !!f.by || !!f.since || !!f.until;
 
 /** isCounted says whether the server counts what a filter finds: not where it has to read logs for that. */
 export const isCounted = (filter: Omit<Filter, "status">) =>
-  !filter.unknown && !filter.node && !filter.version && !isBegun(filter);
+  !filter.unknown && !filter.released && !filter.node && !filter.version && !isBegun(filter);
 
 /** standing is how a thread stands, in a word: what was saved by hand, and nothing runs, has no status. */
 export const standing = (t: { status: string; releases?: number; branches?: unknown[] }): string =>
@@ -73,13 +77,14 @@ export const standing = (t: { status: string; releases?: number; branches?: unkn
 
 /** isOfNode says whether a filter finds what the standing of a program counts for a node: its status aside, that alone. */
 export const isOfNode = (f: Filter) =>
-  !!f.program && !!f.node && !f.q && !f.label && !f.version && !f.unknown && !isBegun(f);
+  !!f.program && !!f.node && !f.q && !f.label && !f.version && !f.unknown && !f.released && !isBegun(f);
 
 /** paramsOf returns a filter as the API takes it. */
-export const paramsOf = ({ q, status, unknown, program, label, node, version, by, since, until }: Filter) => ({
+export const paramsOf = ({ q, status, unknown, released, program, label, node, version, by, since, until }: Filter) => ({
   ...(q ? { q } : {}),
   ...(status ? { status } : {}),
   ...(unknown ? { unknown } : {}),
+  ...(released ? { released } : {}),
   ...(program ? { graph: program } : {}),
   ...(label ? { label } : {}),
   ...(node ? { node } : {}),

@@ -1,4 +1,4 @@
-import { Ban, Check, CircleHelp, Clock, Pause, Play, Save, Search, X } from "lucide-react";
+import { Archive, Ban, Check, CircleHelp, Clock, Pause, Play, Save, Search, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { usePrograms, useSaved, useShownCounts, useUnknown } from "../data/threads";
@@ -78,7 +78,7 @@ export function Pills({ filter }: { filter: Filter }) {
   const counts = useShownCounts(filter);
   const unknown = useUnknown();
   const saved = useSaved();
-  const { status, unknown: _, ...rest } = filter;
+  const { status, unknown: _, released: __, ...rest } = filter;
   const of = (s: Status) => (counts.by ? (counts.by[s] ?? 0) : undefined);
   const usual = filter.node || filter.version ? always.filter((s) => s !== "done") : always; // these have not ended
   const drawn = statuses.filter((s) => usual.includes(s) || s === status || (of(s) ?? 0) > 0);
@@ -86,7 +86,7 @@ export function Pills({ filter }: { filter: Filter }) {
     <nav className={css.pills} aria-label="status">
       <Pill
         href={addressOf(rest)}
-        on={!status && !filter.unknown}
+        on={!status && !filter.unknown && !filter.released}
         count={counts.all === undefined ? undefined : many(counts.all)}
       >
         All
@@ -125,6 +125,9 @@ export function Pills({ filter }: { filter: Filter }) {
           Unknown effect
         </Pill>
       )}
+      <Pill href={addressOf({ ...rest, released: true })} on={!!filter.released} icon={<Archive {...icon} />}>
+        Released
+      </Pill>
     </nav>
   );
 }
