@@ -25,6 +25,10 @@ const screens = [
   { name: "step", path: "/threads/invoice-1019?tab=step", ready: "[data-rows] li", act: look(".react-flow__node") },
   { name: "entry", path: "/threads/invoice-1019?tab=entry", ready: "[data-rows] li", act: look("text=Verified") },
   { name: "fork", path: "/threads/invoice-1019?draft=yes", ready: "[aria-label='what the fork does']" },
+  { name: "resume", path: "/threads/invoice-1009", ready: "[data-rows] li", act: resume },
+  { name: "version", path: "/threads/newsletter-customers?version=1", ready: "[data-rows] li", act: seen("Verified") },
+  { name: "signal", path: "/threads/erasure-C-460", ready: "[data-rows] li", act: signal },
+  { name: "wait", path: "/threads/erasure-C-460", ready: "[data-rows] li", act: wait },
   { name: "question", path: "/", ready: "main li a", open: true },
   { name: "confirm", path: "/", ready: "main li a", open: true, press: "Approve" },
   { name: "set", path: "/?set=refund", ready: "[aria-label='decide together']" },
@@ -81,6 +85,37 @@ function pick(intent, button, lacks) {
     await field.press("Shift+Enter");
     await page.getByRole("alert").getByText(lacks).first().waitFor();
   };
+}
+
+/** seen waits for words. */
+function seen(words) {
+  return (page) => page.getByText(words).first().waitFor();
+}
+
+/** resume opens what a resume would do. */
+async function resume(page) {
+  await page.getByRole("button", { name: "Resume", exact: true }).first().click();
+  await page.getByText("is tried again").waitFor();
+}
+
+/** signal opens the form of a signal that a thread waits for. */
+async function signal(page) {
+  await page.getByRole("button", { name: "Send the signal" }).first().click();
+  await page.getByLabel("value, as JSON").waitFor();
+}
+
+/** wait opens the page of a wait that no person decides. */
+async function wait(page) {
+  const gates = "/api/gates?kind=signal&state=open&limit=1";
+  const id = await page.evaluate(
+    (path) =>
+      fetch(path)
+        .then((r) => r.json())
+        .then((l) => l.items[0].id),
+    gates,
+  );
+  await page.goto(new URL(`/gates/${id}`, page.url()).href);
+  await page.getByRole("heading", { name: /^Waits for the signal/ }).waitFor();
 }
 
 /** choose chooses the first thread, and opens what would be done to it. */
