@@ -21,7 +21,7 @@ type Checkpoint struct {
 	Decision *posthouse.Decision `json:"decision,omitempty"`    // on the answer to a decision: what led to it
 	Branched *Outcome            `json:"head,omitempty"`        // on answers that waited: where its branch is by now
 	Plan     Document            `json:"plan,omitempty"`        // on [Client.Fork] with DryRun: what a fork would do, as JSON
-	Resumes  Document            `json:"resumes,omitempty"`     // on [Client.PlanResume]: what a resume would run and do, as JSON
+	Resumes  Document            `json:"resumes,omitempty"`     // on [Operations.PlanResume]: what a resume would run and do, as JSON
 	Problem  Document            `json:"problem,omitempty"`     // in lists: why its state cannot be read, as JSON
 	Trace    string              `json:"traceparent,omitempty"` // the trace context that its run belongs to, as the W3C header has it; with the state only
 	TraceID  string              `json:"traceId,omitempty"`     // the id of that trace, 32 hexadecimal digits
@@ -132,13 +132,6 @@ func (c *Client) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*Ch
 	}
 	cp := new(Checkpoint)
 	return cp, c.ask(ctx, http.MethodPost, checkpointPath(id, "fork"), nil, body, cp)
-}
-
-// PlanResume returns the head of a branch, which says in Resumes what [Client.Resume] would run, and act
-// again under decisions that stand. Nothing runs. It fails as Resume would.
-func (c *Client) PlanResume(ctx context.Context, head posthouse.ID) (*Checkpoint, error) {
-	cp := new(Checkpoint)
-	return cp, c.ask(ctx, http.MethodPost, checkpointPath(head, "resume"), given("dryRun", "true"), nil, cp)
 }
 
 // Resume runs on an interrupted or failed branch from its head, and waits until it rests. The

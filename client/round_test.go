@@ -82,6 +82,9 @@ func TestRound(t *testing.T) {
 	if plan.Plan == nil || fork.Branch != "again" || !strings.Contains(string(fork.State), "9007199254740995") {
 		t.Errorf("the fork is %+v, %s", fork, fork.State)
 	}
+	if would := must.Get(c.Operations().PlanResume(ctx, fork.ID))(t); !strings.Contains(string(would.Resumes), `"branch":"again"`) {
+		t.Errorf("a resume of the fork would do %s", would.Resumes)
+	}
 	resumed := must.Get(c.Resume(ctx, fork.ID))(t)
 	if resumed.Status != posthouse.StatusWaiting {
 		t.Errorf("the fork is resumed to %+v", resumed)
@@ -98,6 +101,9 @@ func TestRound(t *testing.T) {
 	rel := must.Get(c.Release(ctx, "..", "over"))(t)
 	if rel.Version != 1 {
 		t.Errorf("it is released as %+v", rel)
+	}
+	if was := must.Get(c.Operations().Version(ctx, "..", "1"))(t); was.Release == nil || was.Release.Reason != "over" || len(was.Branches) < 2 {
+		t.Errorf("as version 1 it was %+v", was)
 	}
 	must.Do(t, c.DeleteThread(ctx, "..", "over"))
 	_, err = c.Thread(ctx, "..")

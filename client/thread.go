@@ -24,7 +24,7 @@ type Thread struct {
 	Now     string `json:"now,omitempty"`            // its question, the node that runs, the error, what it waits for, or the newest note
 	Unknown int    `json:"unknownEffects,omitempty"` // effects on the world with an unknown outcome
 
-	Release *posthouse.Release `json:"release,omitempty"` // that closed it; of [Client.ThreadVersion] only
+	Release *posthouse.Release `json:"release,omitempty"` // that closed it; of [Operations.Version] only
 }
 
 // A Hold keeps a thread from being removed.
@@ -97,12 +97,6 @@ func given(pairs ...string) url.Values {
 func (c *Client) Thread(ctx context.Context, name string) (*Thread, error) {
 	t := new(Thread)
 	return t, c.ask(ctx, http.MethodGet, ThreadPath(name), nil, nil, t)
-}
-
-// ThreadVersion returns a thread as it was released, by the version's number or a tag.
-func (c *Client) ThreadVersion(ctx context.Context, name, version string) (*Thread, error) {
-	t := new(Thread)
-	return t, c.ask(ctx, http.MethodGet, ThreadPath(name), given("version", version), nil, t)
 }
 
 // An Entry is one entry of a thread's log.

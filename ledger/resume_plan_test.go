@@ -64,12 +64,14 @@ func TestPlanResumeSaysWhatActsAgain(t *testing.T) {
 		t.Error("the plan wrote something")
 	}
 	_, _ = app.Resume(ctx, "invoice-1")
-	if p = must.Get(ledger.PlanResume(ctx, l, "invoice-1", "main"))(t); len(p.Acts) != 1 || p.Acts[0].Attempt != 3 {
+	p = must.Get(ledger.PlanResume(ctx, l, "invoice-1", "main"))(t)
+	if len(p.Acts) != 1 || p.Acts[0].Attempt != 3 {
 		t.Errorf("after another attempt it acts by %+v", p.Acts)
 	}
 
 	now = now.Add(2 * time.Hour) // the approval has lapsed
-	if p = must.Get(ledger.PlanResume(ctx, l, "invoice-1", ""))(t); len(p.Acts) != 1 || p.Acts[0].Approval != grants.ApprovalLapsed || !p.Acts[0].Asks {
+	p = must.Get(ledger.PlanResume(ctx, l, "invoice-1", ""))(t)
+	if len(p.Acts) != 1 || p.Acts[0].Approval != grants.ApprovalLapsed || !p.Acts[0].Asks {
 		t.Errorf("once the approval has lapsed it acts by %+v", p.Acts)
 	}
 }
