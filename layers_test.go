@@ -277,7 +277,7 @@ var laws = []law{
 		"numbers stay what they are on the way to clients, whatever has them"},
 	{"server/tokens", []string{".", "internal/base/filelock", "internal/secretfile", "server/internal/strict", "task"}, nil,
 		"who a client is must be read in one sitting, and made without a server"},
-	{"server/problem", []string{"."}, nil,
+	{"server/problem", []string{".", "internal/base/jsonpatch"}, nil,
 		"what went wrong is read by clients, which link no server"},
 	{"server/internal/limit", []string{".", "server/problem"}, nil,
 		"what clients may take is bounded the same way whatever they ask for"},

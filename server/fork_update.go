@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/base/jsonpatch"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 // A forkBody says what a fork changes. State and Patch have the form in which a
@@ -57,7 +58,7 @@ func (cs *checkpoints) forkAny(w http.ResponseWriter, r *api.Request) error {
 	}
 	after, err := apply(shown.State, patch, cs.ledger.Core().Config.MaxState)
 	if err != nil {
-		return faulty(err)
+		return problem.OfPatch(err)
 	}
 	b := &forkBody{Branch: r.Query["branch"], Thread: r.Query["thread"], DryRun: r.Query["dryRun"] == "true"}
 	if isOpaque(src.State) {
@@ -101,23 +102,6 @@ func (b *forkBody) change(shown *Checkpoint, after json.RawMessage) error {
 		}
 	}
 	return nil
-}
-
-// faulty returns the error of a patch that cannot be applied. It names the path.
-func faulty(err error) error {
-	f, ok := errors.AsType[*jsonpatch.Fault](err)
-	if !ok {
-		return err
-	}
-	e := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "body", Message: "is no patch that can be applied: " + f.Error()}
-	switch f.Reason {
-	case jsonpatch.Missing, jsonpatch.Differs:
-		e.Code, e.Field, e.Message = posthouse.CodeConflict, f.Path, "does not fit the state: "+f.Error()
-		e.Hint = "load the checkpoint, and make the patch for its state"
-	case jsonpatch.TooLarge:
-		e.Code = posthouse.CodeTooLarge
-	}
-	return e
 }
 
 func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) (err error) {

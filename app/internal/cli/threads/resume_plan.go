@@ -12,7 +12,6 @@ import (
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/grants"
-	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -22,15 +21,21 @@ func wouldResume(ctx context.Context, e *env.Env, c *client.Client, id string) e
 	if err := c.Do(ctx, http.MethodPost, startPath(id, "resume"), env.Params("dryRun", "true"), nil, &answer); err != nil {
 		return err
 	}
-	p := answer.Resumes
-	return e.Answer(p, func() { showResume(e, p) })
+	return e.Answer(answer.Resumes, func() { showResume(e, &answer) })
 }
 
-func showResume(e *env.Env, p *ledger.ResumePlan) {
+func showResume(e *env.Env, c *server.Checkpoint) {
+	p := c.Resumes
 	e.Line("would go on: branch %s of thread %s, %s", term.Visible(p.Branch), term.Visible(p.Thread), p.Status)
 	e.Fields("next", term.Visible(strings.Join(p.Next, ", ")), "failed with", term.Clip(term.Visible(p.Error), 200))
-	for i := range p.Acts {
-		showAct(e, &p.Acts[i])
+	for _, a := range p.Acts {
+		what := term.Count(a.Licenses, "effect") + " that did not begin"
+		if a.Name != "" {
+			what = term.Visible(a.Name) + ", attempt " + strconv.Itoa(a.Attempt)
+		}
+		e.Line("\n→ %s: %s", what, willAsk(a.Approval, a.Outcome, a.Asks))
+		e.Fields("approved", term.Clip(term.Visible(a.Question), 200), "decision", tree.Decision(a.Decision), "gate", string(a.Gate), "last attempt", term.Clip(term.Visible(a.Error), 200))
+		e.QuoteJSON(shownOf(a.Content))
 	}
 	var kept, tried, asks []string
 	for _, s := range p.Kept {
@@ -68,27 +73,16 @@ func showResume(e *env.Env, p *ledger.ResumePlan) {
 	e.Line("\nwhat the program does after that is not on record\nnothing was resumed: leave --dry-run out")
 }
 
-// showAct prints what a decision that stands still licenses.
-func showAct(e *env.Env, a *ledger.ResumeAct) {
-	what := term.Count(a.Licenses, "effect") + " that did not begin"
-	if a.Name != "" {
-		what = term.Visible(a.Name) + ", attempt " + strconv.Itoa(a.Attempt)
-	}
-	e.Line("\n→ %s: %s", what, willAsk(a))
-	e.Fields("approved", term.Clip(term.Visible(a.Question), 200), "decision", tree.Decision(a.Decision), "gate", string(a.Gate), "last attempt", term.Clip(term.Visible(a.Error), 200))
-	e.QuoteJSON(shownOf(a.Content))
-}
-
-// willAsk says whether people are asked before an effect.
-func willAsk(a *ledger.ResumeAct) string {
+// willAsk says whether people are asked before an effect that a decision licenses.
+func willAsk(approval grants.Approval, outcome posthouse.Verdict, asks bool) string {
 	switch {
-	case a.Approval == grants.ApprovalLapsed:
+	case approval == grants.ApprovalLapsed:
 		return "people are asked again first, the approval has lapsed"
-	case a.Outcome == posthouse.Reject:
+	case outcome == posthouse.Reject:
 		return "does not act, it was given up"
-	case a.Outcome == posthouse.Respond:
+	case outcome == posthouse.Respond:
 		return "does not act, its result was given"
-	case a.Asks:
+	case asks:
 		return "it is not known what became of the last attempt; people are asked first, unless the program may repeat it"
 	}
 	return "may act, and people are not asked again"
