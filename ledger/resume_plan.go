@@ -27,7 +27,7 @@ type ResumePlan struct {
 
 	Kept  []ForkStep  `json:"kept"`           // results on record of the nodes that run: they are not computed again
 	Tried []TriedStep `json:"tried"`          // steps of these nodes that failed before, and are tried again
-	Acts  []ResumeAct `json:"acts"`           // what may act on the world under decisions that stand: nobody is asked again unless Asks says so
+	Acts  []ResumeAct `json:"acts"`           // effects that may run under decisions that stand: people are asked again only if Asks says so
 	Asks  []ForkGate  `json:"asks"`           // questions and other waits that are open on the branch
 	More  int         `json:"more,omitempty"` // elements beyond the first 1,000 of each list
 	Fork  *ForkPlan   `json:"fork,omitempty"` // of a fork that has not run yet: what its source did after the place of the fork
@@ -42,7 +42,7 @@ type TriedStep struct {
 }
 
 // A ResumeAct is what a decision on the branch still licenses: an effect that began and has no result,
-// or effects of which none has begun.
+// or a number of effects that did not begin.
 type ResumeAct struct {
 	Gate     posthouse.ID        `json:"gate"`
 	Question string              `json:"question"`           // its text, or its name
@@ -235,7 +235,7 @@ func actsUnder(a *threadlog.Approved, how grants.Approval, outcomes map[string]o
 	return acts
 }
 
-// readErrors reads why attempts failed. What cannot be read stays without it.
+// readErrors reads why attempts failed. A record that cannot be read gives no reason.
 func (p *ResumePlan) readErrors(ctx context.Context, l *Ledger) error {
 	wanted := map[uint64][]func(e *posthouse.Entry, recs []posthouse.Record){}
 	for i := range p.Acts {
