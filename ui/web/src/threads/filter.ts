@@ -80,7 +80,19 @@ export const isOfNode = (f: Filter) =>
   !!f.program && !!f.node && !f.q && !f.label && !f.version && !f.unknown && !f.released && !isBegun(f);
 
 /** paramsOf returns a filter as the API takes it. */
-export const paramsOf = ({ q, status, unknown, released, program, label, node, version, by, since, until }: Filter) => ({
+export const paramsOf = ({
+  q,
+  status,
+  unknown,
+  released,
+  program,
+  label,
+  node,
+  version,
+  by,
+  since,
+  until,
+}: Filter) => ({
   ...(q ? { q } : {}),
   ...(status ? { status } : {}),
   ...(unknown ? { unknown } : {}),
