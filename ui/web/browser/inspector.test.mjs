@@ -188,10 +188,11 @@ test("a thread that was released says so, and lists its versions", async () => {
   await page.getByRole("button", { name: "Release" }).first().click();
   await page.getByLabel("the thread's name").fill("refund-8829");
   await page.getByRole("dialog").getByRole("button", { name: "Release" }).click();
+  await page.waitForURL(/version=1/);
+  await page.getByRole("note", { name: "released version" }).waitFor();
+  await page.goto(`${server.url}/threads/refund-8829`);
+  await page.getByText("The thread was released").waitFor();
   const versions = page.getByRole("region", { name: "released versions" });
-  await versions.getByText("version 1", { exact: true }).waitFor();
-  await page.reload();
-  await page.getByRole("alert").waitFor();
-  await versions.getByText("version 1", { exact: true }).waitFor();
+  await versions.getByRole("link", { name: "version 1", exact: true }).waitFor();
   await close();
 });
