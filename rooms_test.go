@@ -46,6 +46,7 @@ var wide = map[string]string{
 	"posthouse.Change":            "a record: a checkpoint that is asked for",
 	"internal/commit.Plan":        "a record: what a commit is asked to write",
 	"store/pgstore.row":           "a row of a table",
+	"inbox.Query":                 "a list has a filter a field",
 	"server/internal/outline.Row": "an answer: a checkpoint as a list draws it",
 	"gate/internal/schema.node":   "the words of JSON Schema, one field each",
 	"internal/proof/chaos.Line":   "a line of docs/record",

@@ -21,7 +21,22 @@ type Gate struct {
 	SubstituteFor string         `json:"substituteFor,omitempty"` // in whose place the caller may decide
 	SnoozedUntil  time.Time      `json:"snoozedUntil,omitzero"`   // the caller put it off until then
 	Before        Document       `json:"before,omitempty"`        // what the gate showed that this one supersedes, as JSON
+	Duplicates    []Duplicate    `json:"duplicates,omitempty"`    // of one open gate: questions of its name on other branches; not in lists
 	Error         Document       `json:"error,omitempty"`         // why it cannot be read, as JSON
+}
+
+// A Duplicate is a question on another branch of the thread that asks the same: who approves both has the
+// effect done twice.
+type Duplicate struct {
+	Gate    posthouse.ID      `json:"gate"`
+	Branch  string            `json:"branch"`
+	Seq     uint64            `json:"seq"`               // of the entry that asks
+	Intent  string            `json:"intent"`            // what it asks, in one line
+	State   string            `json:"state"`             // open, or decided with yes or an answer
+	Status  string            `json:"status"`            // of its effects: proposed, decided, released, executed or unknown
+	Verdict posthouse.Verdict `json:"verdict,omitempty"` // once it is decided
+	By      string            `json:"by,omitempty"`      // who decided
+	At      time.Time         `json:"at,omitzero"`       // when it was decided
 }
 
 // A BindingField is a member of what is shown, with its value as on record.
@@ -33,14 +48,18 @@ type BindingField struct {
 
 // A GateQuery says which gates to list. Nil is the zero value: all that wait, the newest first.
 type GateQuery struct {
-	State    string // open, decided, expired or withdrawn; "" is open
-	Thread   string // of this thread
-	Question string // of this name
-	Program  string // asked by this program
-	Assignee string // that this person may decide; me is the token's owner
-	Decider  string // that this person decided; me is the token's owner
-	Order    string // of open gates: desc, asc or deadline
-	Limit    int    // how many; 0 is all
+	State     string // open, decided, expired or withdrawn; "" is open
+	Thread    string // of this thread
+	Question  string // of this name
+	Program   string // asked by this program
+	Assignee  string // that this person may decide; me is the token's owner
+	Assigned  string // that is assigned to this person by name; me is the token's owner
+	Decider   string // that this person decided; me is the token's owner
+	Requester string // that this person made, or changed; me is the token's owner
+	Label     string // with this label, name=value
+	Text      string // that have this text in the question, its payload, its labels, or the name of its thread
+	Order     string // of open gates: desc, asc or deadline
+	Limit     int    // how many; 0 is all
 }
 
 // Gates yields gates: the inbox, unless the query says otherwise.
@@ -49,7 +68,8 @@ func (c *Client) Gates(ctx context.Context, q *GateQuery) iter.Seq2[*Gate, error
 		q = new(GateQuery)
 	}
 	return exactList[*Gate](ctx, c, "/api/gates", given(
-		"state", q.State, "thread", q.Thread, "question", q.Question, "program", q.Program, "assignee", q.Assignee, "decider", q.Decider, "order", q.Order), q.Limit)
+		"state", q.State, "thread", q.Thread, "question", q.Question, "program", q.Program, "assignee", q.Assignee, "assigned", q.Assigned, "decider", q.Decider,
+		"requester", q.Requester, "label", q.Label, "q", q.Text, "order", q.Order), q.Limit)
 }
 
 // Gate returns a gate, with its decision once it has one. [posthouse.ErrNotFound].

@@ -134,7 +134,9 @@ func listOpen(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
 }
 
 // narrow reports whether the query asks for what only a gate itself tells.
-func (q *Query) narrow() bool { return q.Question != "" || q.Label != "" || q.Decider != "" }
+func (q *Query) narrow() bool {
+	return q.Question != "" || q.Label != "" || q.Decider != "" || q.Assigned != "" || q.Requester != "" || q.Text != ""
+}
 
 func notACursor() error {
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is not one of this list", Hint: "send next of the page before with the same query, or leave it out"}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,10 @@ func TestListsAgreeWithAModel(t *testing.T) {
 	for i := range 120 {
 		d.now = d.now.Add(time.Duration(rnd.IntN(90_000)) * time.Millisecond)
 		g := posthouse.Gate{Name: []string{"refund", "deploy"}[rnd.IntN(2)], Labels: map[string]string{"tenant": fmt.Sprint(rnd.IntN(2))}}
+		g.Payload = fmt.Appendf(nil, `{"order":"No-%d"}`, rnd.IntN(3))
+		if rnd.IntN(2) == 0 {
+			g.RequestedBy = "carol"
+		}
 		if rnd.IntN(2) == 0 {
 			g.ExpiresAt = d.now.Add(time.Duration(1+rnd.IntN(40)) * time.Hour)
 		}
@@ -146,6 +151,15 @@ func TestListsAgreeWithAModel(t *testing.T) {
 			q.Decider = "bob"
 		}
 		if rnd.IntN(6) == 0 {
+			q.Assigned = "bob"
+		}
+		if rnd.IntN(4) == 0 {
+			q.Requester = "carol"
+		}
+		if rnd.IntN(4) == 0 {
+			q.Text = []string{"NO-1", "Tenant=1", "deplo"}[rnd.IntN(3)]
+		}
+		if rnd.IntN(6) == 0 {
 			q.Thread = gates[rnd.IntN(len(gates))].Thread
 		}
 		var want []*posthouse.Gate
@@ -153,7 +167,8 @@ func TestListsAgreeWithAModel(t *testing.T) {
 			by := g.Decision != nil && g.Decision.By == q.Decider
 			if inbox.StateOf(g) == q.State && (q.Question == "" || g.Name == q.Question) && (q.Program == "" || graphs[g.Thread] == q.Program) &&
 				(q.Label == "" || g.Labels["tenant"] == "1") && (q.Assignee == "" || len(g.Assignees) == 0 || g.Assignees[0] == "alice") &&
-				(q.Decider == "" || by) && (q.Thread == "" || g.Thread == q.Thread) {
+				(q.Decider == "" || by) && (q.Assigned == "" || slices.Contains(g.Assignees, "bob")) && (q.Requester == "" || g.RequestedBy == "carol") &&
+				(q.Text == "" || strings.Contains(strings.ToLower(g.Name+" "+string(g.Payload)+" tenant="+g.Labels["tenant"]), strings.ToLower(q.Text))) && (q.Thread == "" || g.Thread == q.Thread) {
 				want = append(want, g)
 			}
 		}
@@ -199,7 +214,7 @@ func TestForeignCursorsAreRefused(t *testing.T) {
 	for _, q := range []inbox.Query{
 		{After: "a b"}, {Order: inbox.ByDeadline, After: string(id)}, {Order: inbox.ByDeadline, After: "-1." + string(id)},
 		{State: inbox.Decided, After: string(id)}, {State: inbox.Decided, After: "1.2.3"}, {State: inbox.Decided, After: "1.2.x.t"}, {State: inbox.Decided, After: "1.+2.3.t"},
-		{State: "waiting"}, {Order: "newest"}, {State: inbox.Expired, Order: inbox.ByDeadline}, {LabelValue: "x"}, {Limit: -1},
+		{State: "waiting"}, {Order: "newest"}, {State: inbox.Expired, Order: inbox.ByDeadline}, {LabelValue: "x"}, {Limit: -1}, {Text: strings.Repeat("x", inbox.MaxText+1)},
 	} {
 		if _, err := inbox.List(context.Background(), d.Ledger, &q); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Errorf("%+v: %v", q, err)

@@ -75,7 +75,10 @@ type Query struct {
 	Label        string // of the question, by its name
 	LabelValue   string // with Label
 	Assignee     string // who may decide it, or might have: assigned to them, or to no person, and not their own request
+	Assigned     string // who may decide it, or might have, by name: what is open to anybody is not
 	Decider      string // who decided, or voted
+	Requester    string // who made, or changed, what is asked
+	Text         string // stands in the question, its content, labels, or the name of its thread, in any case; at most [MaxText] bytes
 
 	Since   time.Time // of what is not open: decided from then on
 	Snoozed Snoozed   // of open gates with Assignee; default SnoozedHidden
@@ -88,6 +91,9 @@ type Query struct {
 	Look int // how many entries and open gates are looked at for one page; default 20,000
 	Scan int // of ByDeadline: how many summaries of threads are passed over for one page; default 200,000
 }
+
+// MaxText bounds the text that a query looks for, in bytes.
+const MaxText = 200
 
 const (
 	defaultLimit = 100
@@ -135,6 +141,8 @@ func (q *Query) complete() (*Query, error) {
 		return nil, posthouse.Invalid("since", "is of decisions, and open gates have none")
 	case c.LabelValue != "" && c.Label == "":
 		return nil, posthouse.Invalid("label", "is missing beside its value")
+	case len(c.Text) > MaxText:
+		return nil, posthouse.Invalid("q", "has %d bytes, at most %d", len(c.Text), MaxText)
 	case c.Limit < 0 || c.Look < 0 || c.Scan < 0:
 		return nil, posthouse.Invalid("limit", "must not be negative")
 	}
@@ -158,16 +166,33 @@ func (q *Query) matches(g *posthouse.Gate, now time.Time) bool {
 			return false
 		}
 	}
-	if q.Decider != "" && !decidedBy(g, q.Decider) {
+	if q.Decider != "" && !decidedBy(g, q.Decider) || q.Requester != "" && !g.Requests(q.Requester) || q.Text != "" && !has(g, strings.ToLower(q.Text)) {
 		return false
 	}
 	if g.Decision != nil {
 		now = g.Decision.At
 	}
+	if q.Assigned != "" && (len(g.Assignees) == 0 || !assigned(g, q.Assigned, nil, now)) {
+		return false
+	}
 	if q.Assignee == "" {
 		return true
 	}
 	return assigned(g, q.Assignee, q.named, now) && (q.State != Open || q.Snoozed == SnoozedShown || q.snoozed(g, now) == (q.Snoozed == SnoozedOnly))
+}
+
+// has reports whether a text stands in what is asked, or where. It is given in lower case.
+func has(g *posthouse.Gate, lower string) bool {
+	in := func(s string) bool { return strings.Contains(strings.ToLower(s), lower) }
+	if in(g.Name) || in(g.Text) || in(g.Thread) || in(string(g.Payload)) {
+		return true
+	}
+	for name, value := range g.Labels {
+		if in(name + "=" + value) {
+			return true
+		}
+	}
+	return false
 }
 
 // snoozed reports whether the assignee hid an open gate.

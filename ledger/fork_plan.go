@@ -46,6 +46,10 @@ type ForkGate struct {
 	Kind string       `json:"kind"`
 	Seq  uint64       `json:"seq"`  // of the entry that opened it
 	Open bool         `json:"open"` // it opens with the fork; otherwise the program asks once it comes there
+
+	// Waits says that people are asked on the source's branch now, by the gate or one in its place. That
+	// stays open: an approval of both has its effect done twice.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // maxPlanned bounds each list of a [ForkPlan].
@@ -82,7 +86,7 @@ func PlanFork(ctx context.Context, l *Ledger, id posthouse.ID, o *ForkOptions) (
 		return nil, err
 	}
 	line[0].To = c.Seq
-	w := &forkWalk{plan: p, line: line, source: &c.Header, upTo: c.Seq, opens: opensNow(draft), open: map[posthouse.ID]*ForkGate{}}
+	w := newForkWalk(p, line, &c.Header, c.Seq, opensNow(draft))
 	for e, err := range l.core.Logs.InOrder(ctx, c.Thread, posthouse.Range{From: line[len(line)-1].From, Headers: true}) {
 		if err != nil {
 			return nil, err
@@ -135,6 +139,17 @@ type forkWalk struct {
 	upTo   uint64 // the newest entry that counts for the execution; those after it are of the source alone
 	opens  map[string]int
 	open   map[posthouse.ID]*ForkGate // gates before the fork that have no decision there
+
+	decided map[posthouse.ID]bool         // after the checkpoint
+	heirs   map[posthouse.ID]posthouse.ID // gates by those that they replaced
+}
+
+// newForkWalk returns a walk to a plan of what follows source, with the entries up to one of them.
+func newForkWalk(p *ForkPlan, line threadlog.Lineage, source *posthouse.Header, upTo uint64, opens map[string]int) *forkWalk {
+	return &forkWalk{
+		plan: p, line: line, source: source, upTo: upTo, opens: opens, open: map[posthouse.ID]*ForkGate{},
+		decided: map[posthouse.ID]bool{}, heirs: map[posthouse.ID]posthouse.ID{},
+	}
 }
 
 // entry reads an entry. It reports whether the source's generation goes on.
@@ -150,6 +165,8 @@ func (w *forkWalk) entry(e *posthouse.Entry, recs []posthouse.Record) bool {
 			w.gate(e.Seq, rec.Gate)
 		case rec.Decision != nil && e.Seq <= w.upTo:
 			delete(w.open, rec.Decision.Gate)
+		case rec.Decision != nil:
+			w.decided[rec.Decision.Gate] = true
 		}
 	}
 	if e.Seq <= w.upTo && w.line.RestartsStep(e, recs) {
@@ -217,6 +234,9 @@ func (w *forkWalk) gate(seq uint64, g *posthouse.GateInfo) {
 	if kind == "" {
 		kind = posthouse.GateApproval
 	}
+	if g.Supersedes != "" {
+		w.heirs[g.Supersedes] = g.ID
+	}
 	asked := ForkGate{Gate: g.ID, Task: g.Task, Name: g.Name, Kind: kind, Seq: seq}
 	switch {
 	case seq <= w.upTo && w.line.Sees(g.Branch, seq):
@@ -247,4 +267,19 @@ func (w *forkWalk) end() {
 		w.asks(g)
 	}
 	w.plan.Asks = append(w.plan.Asks, later...)
+	for i := range w.plan.Asks {
+		a := &w.plan.Asks[i]
+		a.Waits = posthouse.AsksPeople(a.Kind) && w.waits(a.Gate)
+	}
+}
+
+// waits reports whether a gate, or one in its place, has no decision.
+func (w *forkWalk) waits(id posthouse.ID) bool {
+	for {
+		heir, ok := w.heirs[id]
+		if !ok {
+			return !w.decided[id]
+		}
+		id = heir
+	}
 }

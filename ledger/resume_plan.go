@@ -123,7 +123,7 @@ func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (
 		return nil, err
 	}
 	scratch := &ForkPlan{}
-	w := &forkWalk{plan: scratch, line: line, source: h, upTo: ^uint64(0), opens: map[string]int{}, open: map[posthouse.ID]*ForkGate{}}
+	w := newForkWalk(scratch, line, h, ^uint64(0), map[string]int{})
 	outcomes, asked := map[string]outcome{}, map[posthouse.ID]string{}
 	for e, err := range l.core.Logs.InOrder(ctx, h.Thread, posthouse.Range{From: line[len(line)-1].From, Headers: true}) {
 		if err != nil {

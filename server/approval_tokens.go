@@ -473,18 +473,19 @@ func (ts *approvalTokens) forEndpoint(ctx context.Context, o *notify.ApprovalReq
 
 // A TokenGate is a gate as the holder of its approval token sees it.
 type TokenGate struct {
-	Gate     *notify.Gate        `json:"gate"`
-	For      string              `json:"for" doc:"whose decision the token carries"`
-	Verdicts []posthouse.Verdict `json:"verdicts" doc:"which it may give"`
-	May      []posthouse.Verdict `json:"may" doc:"which of them it may give now"`
-	Barred   string              `json:"barred,omitempty" doc:"why it may not give the others now"`
-	State    inbox.State         `json:"state" doc:"open, decided, expired or withdrawn"`
-	Note     string              `json:"note,omitempty" doc:"why people are asked"`
-	Schema   json.RawMessage     `json:"schema,omitempty" doc:"JSON Schema that a value satisfies"`
-	Before   *diff.AskedBefore   `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	Quorum   *posthouse.Quorum   `json:"quorum,omitempty" doc:"several people vote"`
-	Votes    []TokenVote         `json:"votes,omitempty" doc:"of a quorum, oldest first"`
-	Decision *posthouse.Decision `json:"decision,omitempty" doc:"who decided, and what; the reason and values only of the token's own"`
+	Gate       *notify.Gate        `json:"gate"`
+	For        string              `json:"for" doc:"whose decision the token carries"`
+	Verdicts   []posthouse.Verdict `json:"verdicts" doc:"which it may give"`
+	May        []posthouse.Verdict `json:"may" doc:"which of them it may give now"`
+	Barred     string              `json:"barred,omitempty" doc:"why it may not give the others now"`
+	State      inbox.State         `json:"state" doc:"open, decided, expired or withdrawn"`
+	Note       string              `json:"note,omitempty" doc:"why people are asked"`
+	Schema     json.RawMessage     `json:"schema,omitempty" doc:"JSON Schema that a value satisfies"`
+	Before     *diff.AskedBefore   `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
+	Duplicates []inbox.Duplicate   `json:"duplicates,omitempty" doc:"of an open gate: questions of its name on other branches of its thread, as GET /api/gates/{id} has them"`
+	Quorum     *posthouse.Quorum   `json:"quorum,omitempty" doc:"several people vote"`
+	Votes      []TokenVote         `json:"votes,omitempty" doc:"of a quorum, oldest first"`
+	Decision   *posthouse.Decision `json:"decision,omitempty" doc:"who decided, and what; the reason and values only of the token's own"`
 }
 
 // A TokenVote is a vote as the holder of an approval token sees it: without the words of others.
@@ -508,6 +509,10 @@ func (ts *approvalTokens) show(w http.ResponseWriter, r *api.Request) error {
 	shown := &TokenGate{
 		Gate: notify.Shown(g), For: t.For, Verdicts: t.Verdicts, May: []posthouse.Verdict{}, State: inbox.StateOf(g), Note: g.Note, Schema: g.Schema,
 		Before: diff.Before(r.Context(), ts.ledger, g), Quorum: g.Quorum, Decision: g.Decision,
+	}
+	shown.Duplicates, err = inbox.Duplicates(r.Context(), ts.ledger, g)
+	if err != nil {
+		return err
 	}
 	for i := range g.Votes {
 		shown.Votes = append(shown.Votes, TokenVote{g.Votes[i].Verdict, g.Votes[i].By, g.Votes[i].At})

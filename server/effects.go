@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/verbatim"
@@ -29,6 +30,7 @@ type Grant struct {
 	Content    json.RawMessage   `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
 	Uses       []Use             `json:"uses" doc:"what ran under the decision, in the order it began"`
 	Before     *diff.AskedBefore `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
+	Duplicates []inbox.Duplicate `json:"duplicates,omitempty" doc:"of an open gate: questions of its name on other branches of its thread, as GET /api/gates/{id} has them"`
 	AskAgain   bool              `json:"askAgain" doc:"nobody answered it, and the caller may have it asked again"`
 }
 
@@ -83,6 +85,10 @@ func (es *effects) get(r *api.Request) (*Grant, error) {
 		Asked: askedBy(g.Gate),
 		Gate:  g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: diff.Before(r.Context(), es.ledger, g.Gate),
 		AskAgain: r.Actor.Role.May(tokens.Operator) && deciders.MayAskAgain(g.Gate, es.ledger.Now()) == nil,
+	}
+	v.Duplicates, err = inbox.Duplicates(r.Context(), es.ledger, g.Gate)
+	if err != nil {
+		return nil, err
 	}
 	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {
 		v.ValidUntil = d.At.Add(g.Gate.ValidFor)

@@ -335,3 +335,29 @@ func TestRefusedReplayLeavesNoBranch(t *testing.T) {
 	}
 	h.post("/api/checkpoints/"+string(cp)+"/fork", `{"run":true,"state":{"request":"patched"}}`).want(http.StatusOK)
 }
+
+// TestTwoBranchesAskTheSame: a gate names the one of a fork that asks the same, also to who has a link
+// and as a grant. Lists do not look for it.
+func TestTwoBranchesAskTheSame(t *testing.T) {
+	h := open(t, nil)
+	cp, g := h.waiting("t1")
+	token := h.approvalToken(g, `{"for":"alice"}`).Token
+	f := h.post("/api/checkpoints/"+string(cp)+"/fork", "").want(http.StatusOK).checkpoint()
+	var one Gate
+	h.get("/api/gates/" + string(g.ID)).want(http.StatusOK).into(&one)
+	if d := one.Duplicates; len(d) != 1 || d[0].Gate != f.Gates[0] || d[0].Branch != "fork-1" || d[0].Intent != one.Intent || d[0].State != "open" {
+		t.Fatalf("main's gate names %+v", d)
+	}
+	var linked TokenGate
+	h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/by-token", as: "-", header: []string{"Authorization: Bearer " + token}}).want(http.StatusOK).into(&linked)
+	var grant Grant
+	h.get("/api/gates/" + string(g.ID) + "/grant").want(http.StatusOK).into(&grant)
+	if len(linked.Duplicates) != 1 || len(grant.Duplicates) != 1 {
+		t.Errorf("by the link %+v, as a grant %+v", linked.Duplicates, grant.Duplicates)
+	}
+	h.post("/api/gates/"+string(g.ID)+"/approve", "").want(http.StatusOK)
+	h.get("/api/gates/" + string(f.Gates[0])).want(http.StatusOK).into(&one)
+	if d := one.Duplicates; len(d) != 1 || d[0].Gate != g.ID || d[0].Verdict != posthouse.Approve || d[0].By != "operator-token" {
+		t.Errorf("after a yes the fork's gate names %+v", d)
+	}
+}

@@ -35,13 +35,14 @@ const (
 type Gate struct {
 	posthouse.Gate
 	Asked
-	State  inbox.State       `json:"state" doc:"open, decided, expired or withdrawn"`
-	May    []Action          `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, take-back (what they delegated), snooze, ask-again"`
-	Barred string            `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
-	For    string            `json:"substituteFor,omitempty" doc:"in whose place the caller may decide it, as their substitute"`
-	Snooze *time.Time        `json:"snoozedUntil,omitempty" doc:"until when the caller hid it from their own inbox"`
-	Before *diff.AskedBefore `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	Error  *problem.Details  `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
+	State      inbox.State       `json:"state" doc:"open, decided, expired or withdrawn"`
+	May        []Action          `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, take-back (what they delegated), snooze, ask-again"`
+	Barred     string            `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
+	For        string            `json:"substituteFor,omitempty" doc:"in whose place the caller may decide it, as their substitute"`
+	Snooze     *time.Time        `json:"snoozedUntil,omitempty" doc:"until when the caller hid it from their own inbox"`
+	Before     *diff.AskedBefore `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
+	Duplicates []inbox.Duplicate `json:"duplicates,omitempty" doc:"of one open gate, not in lists: questions of its name on other branches of its thread, which wait too or got a yes after the branches parted, the newest first, at most 20. An approval of each has its effect done twice"`
+	Error      *problem.Details  `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
 }
 
 // Asked is what every door shows of a question first.

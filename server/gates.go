@@ -84,7 +84,10 @@ func gateFilters() []api.Param {
 		{Name: "question", Kind: api.TextParam, Help: "of this name"}, {Name: "program", Kind: api.TextParam, Help: "asked by this program"},
 		{Name: "label", Kind: api.TextParam, Help: "whose question has this label: name=value"},
 		{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide, or could have: assigned to them, or to nobody, and not their own request; me is the token's owner"},
+		{Name: "assigned", Kind: api.TextParam, Help: "that this person may decide, or could have, by name: not what is assigned to nobody; me is the token's owner"},
 		{Name: "decider", Kind: api.TextParam, Help: "that this person decided, or voted on; me is the token's owner"},
+		{Name: "requester", Kind: api.TextParam, Help: "that this person made, or changed; me is the token's owner"},
+		{Name: "q", Kind: api.TextParam, Help: "that have this text, at most 200 bytes, in the question, its payload, its labels as name=value, or the name of its thread, in upper or lower case"},
 		{Name: "snoozed", Kind: api.EnumParam, Values: []string{"hidden", "shown", "only"}, Help: "of open gates that the assignee hid for now: hidden unless given; needs assignee"},
 		{Name: "kind", Kind: api.TextParam, Help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
 		{Name: "order", Kind: api.EnumParam, Values: []string{"desc", "asc", "deadline"}, Def: "desc", Help: "of open gates: desc is newest first, asc is oldest first, deadline the earliest first and then those without one"},
@@ -107,6 +110,7 @@ func (gs *gates) list(w http.ResponseWriter, r *api.Request) error {
 	q := inbox.Query{
 		State: inbox.State(r.Query["state"]), Thread: r.Query["thread"], Coordination: r.Query["coordination"], Checkpoint: posthouse.ID(r.Query["checkpoint"]),
 		Kind: r.Query["kind"], Question: r.Query["question"], Program: r.Query["program"], Assignee: person(r, "assignee"), Decider: person(r, "decider"),
+		Assigned: person(r, "assigned"), Requester: person(r, "requester"), Text: r.Query["q"],
 		Snoozed: inbox.Snoozed(r.Query["snoozed"]), Order: inbox.Order(r.Query["order"]), After: r.Query["cursor"], Limit: r.Number("limit", defaultLimit),
 	}
 	if label := r.Query["label"]; label != "" {
@@ -163,7 +167,12 @@ func (gs *gates) show(w http.ResponseWriter, r *api.Request, g *posthouse.Gate) 
 	if err != nil {
 		return err
 	}
-	return api.WriteJSON(w, http.StatusOK, listed(w, r, gs.ledger, g, named, nil))
+	v := listed(w, r, gs.ledger, g, named, nil)
+	v.Duplicates, err = inbox.Duplicates(r.Context(), gs.ledger, g)
+	if err != nil {
+		return err
+	}
+	return api.WriteJSON(w, http.StatusOK, v)
 }
 
 func (gs *gates) find(r *api.Request) (*posthouse.Gate, error) {

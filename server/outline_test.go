@@ -51,11 +51,11 @@ func TestOutlineIsOneAnswer(t *testing.T) {
 // TestForkPlan asks what a fork would do, and finds that no fork was made.
 func TestForkPlan(t *testing.T) {
 	h := open(t, nil)
-	cp, _ := h.waiting("t1")
+	cp, g := h.waiting("t1")
 	tail := must.Get(h.ledger.Thread(t.Context(), "t1"))(t).Tail
 	var c Checkpoint
 	h.post("/api/checkpoints/"+string(cp)+"/fork", `{"dryRun":true,"branch":"what-if"}`).want(http.StatusOK).into(&c)
-	if c.Plan == nil || c.Plan.Branch != "what-if" || len(c.Plan.Asks) != 1 || !c.Plan.Asks[0].Open || c.ID != cp {
+	if c.Plan == nil || c.Plan.Branch != "what-if" || len(c.Plan.Asks) != 1 || !c.Plan.Asks[0].Open || !c.Plan.Asks[0].Waits || c.ID != cp {
 		t.Errorf("the plan is %+v", c.Plan)
 	}
 	h.post("/api/checkpoints/"+string(cp)+"/fork", `{"dryRun":true,"state":{"request":"other"},"run":true}`).want(http.StatusOK).into(&c)
@@ -66,6 +66,12 @@ func TestForkPlan(t *testing.T) {
 		t.Errorf("a plan moved the thread from %v to %v", tail, now)
 	}
 	h.post("/api/checkpoints/"+string(cp)+"/fork", `{"dryRun":true,"branch":"main"}`).refused(posthouse.CodeExists)
+	h.post("/api/gates/"+string(g.ID)+"/reject", "").want(http.StatusOK)
+	c = Checkpoint{}
+	h.post("/api/checkpoints/"+string(cp)+"/fork", `{"dryRun":true}`).want(http.StatusOK).into(&c)
+	if c.Plan == nil || len(c.Plan.Asks) != 1 || c.Plan.Asks[0].Waits {
+		t.Errorf("after a no the plan is %+v", c.Plan)
+	}
 }
 
 // TestUsage adds up over HTTP what a thread used of models, as text on record and by a viewer.

@@ -44,6 +44,9 @@ func showPlan(e *env.Env, c *server.Checkpoint) {
 		if g.Open {
 			when = "at once"
 		}
+		if g.Waits {
+			when += ", and stays open on the branch that is there: approve both, and it is done twice"
+		}
 		asks = append(asks, planned(g.Task, g.Name, g.Kind, when))
 	}
 	for _, list := range []struct {

@@ -137,3 +137,22 @@ func TestQuestionNamesAuthorsOfChanges(t *testing.T) {
 		clitest.Wants(t, what+" --json", out, `"name": "mallory"`, `"how": "fork"`, `"Amount"`)
 	}
 }
+
+// TestGateShowWarnsOfAnotherBranch: two branches that ask the same name each other, in gate show and in
+// the prompt before a decision.
+func TestGateShowWarnsOfAnotherBranch(t *testing.T) {
+	d := clitest.OpenDesk(t, memstore.New())
+	g := d.Ask("t", "acme")
+	asked, err := d.Ledger.Gate(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Ledger.Fork(t.Context(), asked.Checkpoint, &ledger.ForkOptions{By: "olga"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clitest.Wants(t, "gate show", d.Run(0, "gate", "show", string(g)), "warning: branch fork-1 asks the same: Pay this order? ("+string(f.Gates[0])+", open); approve both, and it is done twice")
+	clitest.Wants(t, "approve", d.AtTerminal("n\n", 0, "approve", string(f.Gates[0]), "--server", d.URL), "warning: branch main asks the same", "nothing was decided")
+	d.Run(0, "approve", string(g))
+	clitest.Wants(t, "gate show after a yes", d.Run(0, "gate", "show", string(f.Gates[0])), "warning: branch main asks the same", "approved by")
+}

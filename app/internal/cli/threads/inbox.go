@@ -20,7 +20,7 @@ import (
 
 // inboxFilters are the flags of inbox that say what it lists.
 type inboxFilters struct {
-	coordination, thread, assignee, state, question, program, label, decider, order, snoozed string
+	coordination, thread, assignee, state, question, program, label, assigned, decider, requester, search, order, snoozed string
 }
 
 func (f *inboxFilters) flags(cmd *cobra.Command) {
@@ -28,11 +28,14 @@ func (f *inboxFilters) flags(cmd *cobra.Command) {
 	fs.StringVar(&f.coordination, "coordination", "", "only of this coordination")
 	fs.StringVar(&f.thread, "thread", "", "only of this thread")
 	fs.StringVar(&f.assignee, "assignee", "", "only what this person may decide; me is the token's owner")
+	fs.StringVar(&f.assigned, "assigned", "", "only what is assigned to this person by name; me is the token's owner")
 	fs.StringVar(&f.state, "state", "", "open, decided, expired or withdrawn; open unless given")
 	fs.StringVar(&f.question, "question", "", "only questions of this name")
 	fs.StringVar(&f.program, "program", "", "only what this program asks")
 	fs.StringVar(&f.label, "label", "", "only questions with this label, name=value")
 	fs.StringVar(&f.decider, "decider", "", "only what this person decided or voted on; me is the token's owner")
+	fs.StringVar(&f.requester, "requester", "", "only what this person made, or changed; me is the token's owner")
+	fs.StringVar(&f.search, "search", "", "only questions with this text in them, their content, labels or thread")
 	fs.StringVar(&f.order, "order", "", "of open questions: desc is newest first, asc is oldest first, deadline the earliest first")
 	fs.StringVar(&f.snoozed, "snoozed", "", "what the assignee hid for now: hidden, shown or only; hidden unless given")
 	env.Choices(cmd, "snoozed", []string{"hidden", "shown", "only"})
@@ -42,7 +45,7 @@ func (f *inboxFilters) flags(cmd *cobra.Command) {
 
 func (f *inboxFilters) query() url.Values {
 	return env.Params("coordination", f.coordination, "thread", f.thread, "assignee", f.assignee, "state", f.state, "question", f.question,
-		"program", f.program, "label", f.label, "decider", f.decider, "order", f.order, "snoozed", f.snoozed)
+		"program", f.program, "label", f.label, "assigned", f.assigned, "decider", f.decider, "requester", f.requester, "q", f.search, "order", f.order, "snoozed", f.snoozed)
 }
 
 // Inbox returns the command inbox.

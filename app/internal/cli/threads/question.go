@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server"
 )
@@ -25,6 +28,7 @@ func isApproval(id string) bool { return strings.HasPrefix(id, "apr_") }
 type question struct {
 	gate   posthouse.Gate
 	before *diff.AskedBefore
+	others []inbox.Duplicate
 }
 
 // readQuestion reads a gate, or an approval that waits in a session.
@@ -34,7 +38,7 @@ func readQuestion(ctx context.Context, c *client.Client, id string) (*question, 
 		if err := c.Get(ctx, "/api/gates"+client.Path(id, "grant"), nil, &v); err != nil {
 			return nil, err
 		}
-		return &question{*v.Gate, v.Before}, nil
+		return &question{*v.Gate, v.Before, v.Duplicates}, nil
 	}
 	var open []*server.Gate
 	if err := c.Do(ctx, http.MethodGet, "/api/approvals", nil, nil, &open); err != nil {
@@ -42,7 +46,7 @@ func readQuestion(ctx context.Context, c *client.Client, id string) (*question, 
 	}
 	for _, g := range open {
 		if string(g.ID) == id {
-			return &question{g.Gate, g.Before}, nil
+			return &question{g.Gate, g.Before, nil}, nil
 		}
 	}
 	return nil, &posthouse.Error{
@@ -88,8 +92,26 @@ func (q *question) show(t *term.Term) {
 	for i := range g.Votes {
 		t.Line("%s", tree.Vote(&g.Votes[i]))
 	}
+	for i := range q.others {
+		o := &q.others[i]
+		marks.Add(o.Intent)
+		t.Line("\n%s", t.Paint(term.Bad, "warning: "+duplicateLine(o)))
+	}
 	marks.AddJSON(g.Payload)
 	warn(t, &marks)
+}
+
+// duplicateLine says that another branch asks the same, or got a yes to it.
+func duplicateLine(d *inbox.Duplicate) string {
+	asked := "branch " + term.Visible(d.Branch) + " asks the same: " + term.Clip(term.Visible(d.Intent), 200) + " (" + string(d.Gate) + ", "
+	if d.State == inbox.Open {
+		return asked + "open); approve both, and it is done twice"
+	}
+	did := map[grants.Status]string{
+		grants.Executed: "and executed; approve this one, and it is done twice", grants.Released: "and it is under way; approve this one, and it is done twice",
+		grants.Unknown: "and may have been done; approve this one, and it may be done twice",
+	}
+	return asked + d.Verdict.Info().Past + " by " + term.Visible(d.By) + ") " + cmp.Or(did[d.Status], "and nothing ran under it yet; approve both, and it is done twice")
 }
 
 // openQuestion returns the one open gate that an id names, nil if it names another number of them.
