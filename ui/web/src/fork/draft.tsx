@@ -142,7 +142,7 @@ export function Draft({ at, go }: Props) {
           {plan.error && !wrong && <Failure error={plan.error} safe="It would be refused. Nothing was written." />}
         </div>
         <div className={css.lists}>
-          {plan.data && !plan.error && <Lists plan={plan.data} />}
+          {plan.data && !plan.error && <Lists plan={plan.data} branch={at.branch} />}
           {!plan.data && !plan.error && <Skeleton rows={4} height={24} />}
           {plan.error && <p className={css.quiet}>What it would do is not known, since it would be refused.</p>}
         </div>

@@ -13,8 +13,8 @@ const first = 12;
 /** red says whether a step acts without a decision of its own: of class write, or external without a grant. */
 export const red = (s: Step) => s.effect === "write" || (s.effect === "external" && !s.grant);
 
-/** Lists say beforehand what a fork keeps, what runs again, and what asks or acts again. */
-export function Lists({ plan }: { plan: Plan }) {
+/** Lists say beforehand what a fork of a branch keeps, what runs again, and what asks or acts again. */
+export function Lists({ plan, branch }: { plan: Plan; branch: string }) {
   const acting = new Set(plan.acts.map((s) => `${s.task}/${s.name}/${s.occurrence}`));
   const again = plan.again.filter((s) => !acting.has(`${s.task}/${s.name}/${s.occurrence}`));
   const bare = plan.acts.filter(red).length;
@@ -48,7 +48,7 @@ export function Lists({ plan }: { plan: Plan }) {
         empty="nothing does"
       >
         {[
-          ...plan.asks.map((g) => <GateLine key={g.gate} gate={g} />),
+          ...plan.asks.map((g) => <GateLine key={g.gate} gate={g} branch={branch} />),
           ...plan.acts.map((s) => <StepLine key={`${s.seq}/${s.name}/${s.occurrence}`} step={s} acts />),
         ]}
       </Group>
@@ -113,7 +113,7 @@ export function StepLine({ step, acts }: { step: Step; acts?: boolean }) {
   );
 }
 
-const GateLine = ({ gate }: { gate: Gate }) => (
+const GateLine = ({ gate, branch }: { gate: Gate; branch: string }) => (
   <li className={css.line}>
     <span className={css.seq}>#{gate.seq}</span>
     <span className={css.what}>
@@ -124,5 +124,10 @@ const GateLine = ({ gate }: { gate: Gate }) => (
     <span className={css.class}>
       {gate.kind === "approval" ? "asks" : `${gate.kind}, waits`} {gate.open ? "at once" : "when it comes there"}
     </span>
+    {gate.waits && (
+      <span className={`${css.stays} ${css.bad}`}>
+        <Said>{branch}</Said> asks it now and goes on asking: if both are approved, it is done twice
+      </span>
+    )}
   </li>
 );

@@ -68,7 +68,7 @@ export function Resumes({ at }: { at: string }) {
           ))}
         </Group>
       )}
-      {p.fork && <Lists plan={p.fork} />}
+      {p.fork && <Lists plan={p.fork} branch="the branch that it was forked from" />}
       <p className={css.rest}>
         {p.acts.length === 0 && !p.fork && "No decision on this branch licenses an effect that is not done. "}
         {p.more ? `And ${p.more.toLocaleString("en")} more. ` : ""}

@@ -1,5 +1,5 @@
 import { AlarmClock, Check, Ellipsis, Forward, PenLine, Reply, RotateCcw, Undo2, X } from "lucide-react";
-import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { useMemo, useRef, useState, type ReactNode } from "react";
 import { Problem, type Gate } from "../api/client";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
@@ -19,6 +19,8 @@ const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
 
 const Snooze = later(async () => (await import("./snooze")).Snooze);
 const Back = later(async () => (await import("./snooze")).Back);
+
+const Late = later(async () => (await import("./late")).Late);
 
 const AskAgain = later(async () => (await import("./again")).AskAgain);
 
@@ -84,7 +86,13 @@ export function Actions({ gate, settled, draft, folded, showAll, byItself, go }:
   const confirmed = draft.verb && all.find((w) => w.verb === draft.verb);
   if (settled && confirmed && !busy && outcome?.step !== "acknowledged")
     return (
-      <Late name={wordOf(gate, confirmed.verb).name} sent={outcome !== undefined} close={() => draft.open(undefined)} />
+      <Late
+        name={wordOf(gate, confirmed.verb).name}
+        over={gate.state === "expired" || (!!gate.expiresAt && Date.parse(gate.expiresAt) <= Date.now())}
+        sent={outcome !== undefined}
+        reason={draft.reason}
+        close={() => draft.open(undefined)}
+      />
     );
   if (settled) return gate.may.includes("ask-again") ? <AskAgain gate={gate} go={go} /> : null;
   if (!decides) return null; // said once, above all screens
@@ -131,28 +139,6 @@ function Handed({ gate }: { gate: Gate }) {
     <p className={css.handed}>
       You handed it to <Said>{to}</Said>, who decides in your place.
     </p>
-  );
-}
-
-/** Late says that others decided while a decision was being written. */
-function Late({ name, sent, close }: { name: string; sent: boolean; close: () => void }) {
-  const end = useRef<HTMLButtonElement>(null);
-  useEffect(() => end.current?.focus(), []);
-  return (
-    <footer className={css.bar}>
-      <div className={css.in} role="alert">
-        <div className={css.line}>
-          <Button ref={end} onClick={close}>
-            Close
-          </Button>
-          <span className={css.barred}>
-            {sent
-              ? `“${name}” came too late: it was decided before.`
-              : `It was decided while you wrote. “${name}” was not sent.`}
-          </span>
-        </div>
-      </div>
-    </footer>
   );
 }
 

@@ -12,6 +12,9 @@ import { isUnknown, wordOf } from "./right";
 import css from "./actions.module.css";
 
 const ChoosePerson = later(async () => (await import("../parts/choose-person")).ChoosePerson);
+const Again = later(async () => (await import("./duplicates")).Again);
+
+const Last = later(async () => (await import("./last")).Last);
 
 const most = 3;
 
@@ -26,6 +29,12 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
   // Where a value is needed, its form has the focus.
   useEffect(() => {
     if (!values) first.current?.focus();
+  }, [values]);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // Where there is little room, what is decided is in sight.
+    if (values || innerHeight > 500) return;
+    form.current?.closest("article, #root")?.querySelector("[aria-label='what is asked']")?.scrollIntoView();
   }, [values]);
   const faults = (): string => {
     if (verb === "delegate") return draft.judge.current?.() ?? "The names are not there yet.";
@@ -61,6 +70,7 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
   const look = approves ? css.go : verb === "reject" || (word.risk && verb === "approve") ? css.no : "";
   return (
     <form
+      ref={form}
       className={css.confirm}
       onKeyDown={press}
       onSubmit={(e) => e.preventDefault()}
@@ -76,6 +86,15 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
           <TriangleAlert size={14} strokeWidth={1.5} aria-hidden /> {word.risk}
         </p>
       )}
+      {(verb === "approve" || verb === "edit") && gate.duplicates && (
+        <p className={`${css.risk} ${css.no}`} role="note">
+          <TriangleAlert size={14} strokeWidth={1.5} aria-hidden />
+          <span>
+            <Again of={gate.duplicates} />
+          </span>
+        </p>
+      )}
+      {gate.expiresAt && <Last at={gate.expiresAt} />}
       <Hidden texts={[draft.reason, draft.to]} />
       {lacks && (
         <p className={css.no} role="alert">

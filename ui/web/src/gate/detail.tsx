@@ -3,7 +3,7 @@ import { ChevronRight, TriangleAlert } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Gate } from "../api/client";
-import { inSession, useGate, useGrant } from "../data/gates";
+import { inSession, useGrant } from "../data/gates";
 import { announce } from "../parts/announce";
 import { Card, Note } from "../parts/card";
 import { Chip } from "../parts/chip";
@@ -14,6 +14,7 @@ import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { Ago, left, useNow } from "../parts/time";
 import { Value } from "../parts/value";
+import { useWidth } from "../parts/wide";
 import { marked } from "../text/hidden";
 import { onRecord, pretty, texts, type Node } from "../text/json";
 import { threadPath } from "../thread/address";
@@ -21,11 +22,13 @@ import { Actions } from "./actions";
 import { Approved } from "./content";
 import { done, forget, stateOf, useOutcome } from "./decide";
 import { useDraft } from "./draft";
+import { useLatest } from "./latest";
 import { isUnknown, rightOf } from "./right";
 import css from "./detail.module.css";
 
 const Unserved = later(async () => (await import("../programs/unserved")).Unserved);
 const ValueForm = later(async () => (await import("./form")).ValueForm);
+const Duplicates = later(async () => (await import("./duplicates")).Duplicates);
 const Changes = later(async () => (await import("./changes")).Changes);
 const Settled = later(async () => (await import("./settled")).Settled);
 const Unknown = later(async () => (await import("./unknown")).Unknown);
@@ -48,14 +51,15 @@ type Props = {
 export function GateDetail({ listed, gone, back, go, page, byItself, children }: Props) {
   const outcome = useOutcome(listed.id);
   const sent = outcome?.step === "acknowledged";
-  // What left the list is read again: somebody decided it, or one's own vote is on record and it waits for others.
-  const now = useGate(listed.id, (gone || sent) && !page && !inSession(listed));
-  const gate = now.data ?? listed;
-  const settled = gate.state !== "open" || ((gone || sent) && !page && !now.data);
+  const { gate, settled } = useLatest(listed, (gone || sent) && !page, page ?? false);
   const folds = useFolds();
   const draft = useDraft(gate);
   const article = useRef<HTMLElement>(null);
   const began = useRef(false);
+  const wide = useWidth(900);
+  useEffect(() => {
+    if (!wide && !page) article.current?.focus({ preventScroll: true }); // it stands over the list
+  }, []);
   useEffect(() => {
     // What had the focus is gone: keys and screen readers go on from the question.
     if (document.activeElement === document.body && began.current) article.current?.focus({ preventScroll: true });
@@ -87,6 +91,7 @@ export function GateDetail({ listed, gone, back, go, page, byItself, children }:
             <Hidden
               texts={[gate.name, gate.text, gate.note, gate.requestedBy, ...(gate.assignees ?? []), ...texts(payload)]}
             />
+            {!settled && gate.duplicates && <Duplicates of={gate.duplicates} gate={gate} />}
             {isUnknown(gate) && <Unknown gate={gate} />}
             <Approved gate={gate} decided={settled} />
             {(settled || sent) && !page && <Settled gate={gate} />}

@@ -45,6 +45,19 @@ describe("deciding together", () => {
     ]);
     expect(set.length + left.length).toBe(all.length);
   });
+  it("leaves out what two branches of a thread ask: both would be done", () => {
+    const of = (id: string, thread: string, branch: string) => gate(id, { thread, branch });
+    const all = [
+      of("1", "a", "main"),
+      of("2", "a", "fork-1"),
+      of("3", "b", "main"),
+      of("4", "c", "main"),
+      of("5", "d", "main"),
+    ];
+    const { set, left } = together(all, now, new Set(["5"]));
+    expect(set.map((g) => g.id)).toEqual(["3", "4"]);
+    expect(reasons(left)).toBe("3: another branch asks, or did, the same");
+  });
   it("says for which of them a verdict works", () => {
     const own = gate("own", { may: ["reject"], barred: "you asked" });
     expect([takes(own, "approve", now), takes(own, "reject", now)]).toEqual([false, true]);

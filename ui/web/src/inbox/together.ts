@@ -30,7 +30,7 @@ export function whyNot(g: Gate, verb: Verb, now: number): string {
 const hides = (g: Gate) => hiddenIn([g.intent, g.thread, ...texts(onRecord(g.payload))]).length > 0;
 
 /** alone says why a question has to be decided by itself, or nothing. */
-function alone(g: Gate, now: number): string {
+function aloneAt(g: Gate, now: number): string {
   if (g.error) return "it cannot be read";
   if (g.kind === "session") return "its caller waits on a connection";
   if (hides(g)) return "it has characters that are not seen";
@@ -48,12 +48,18 @@ const unlike = (g: Gate, first: Gate | undefined) =>
 
 /**
  * together splits open questions of one name into those that can be decided together, and those
- * that cannot, with why. There is a set where one verdict can be given to two of them at least.
+ * that cannot, with why. There is a set where one verdict can be given to two of them at least. also names
+ * those that another branch of their thread asks too, beside those that the list has itself.
  */
-export function together(gates: Gate[], now = Date.now()): { set: Gate[]; left: Left[] } {
+export function together(gates: Gate[], now = Date.now(), also = new Set<string>()): { set: Gate[]; left: Left[] } {
+  const branches = new Map<string, Set<string>>();
+  for (const g of gates) branches.set(g.thread, (branches.get(g.thread) ?? new Set()).add(g.branch));
+  const alone = (g: Gate) =>
+    aloneAt(g, now) ||
+    (also.has(g.id) || (branches.get(g.thread)?.size ?? 0) > 1 ? "another branch asks, or did, the same" : "");
   const alike = new Map<string, Gate[]>();
   for (const g of gates) {
-    if (alone(g, now)) continue;
+    if (alone(g)) continue;
     const list = alike.get(setKey(g));
     if (list) list.push(g);
     else alike.set(setKey(g), [g]);
@@ -61,7 +67,7 @@ export function together(gates: Gate[], now = Date.now()): { set: Gate[]; left: 
   const counts = (of: Gate[]) => Math.max(...verbs.map((v) => of.filter((g) => takes(g, v, now)).length));
   let set: Gate[] = [];
   for (const of of alike.values()) if (counts(of) > 1 && of.length > set.length) set = of;
-  const left = gates.flatMap((g) => (set.includes(g) ? [] : [{ gate: g, why: alone(g, now) || unlike(g, set[0]) }]));
+  const left = gates.flatMap((g) => (set.includes(g) ? [] : [{ gate: g, why: alone(g) || unlike(g, set[0]) }]));
   return { set, left };
 }
 

@@ -65,6 +65,7 @@ export const gateOf = (asked: Asked): Gate => {
     may: asked.may.filter((v) => v !== "cancel" && v !== "expire") as Gate["may"],
     barred: asked.barred,
     before: asked.before,
+    duplicates: asked.duplicates,
     note: asked.note,
     schema: asked.schema,
     quorum: asked.quorum,

@@ -7,6 +7,7 @@ import { Confirm } from "../gate/confirm";
 import { forget, stateOf, useOutcome, type Verb } from "../gate/decide";
 import { Intent, Rest } from "../gate/detail";
 import { useDraft, type Draft } from "../gate/draft";
+import { Duplicates } from "../gate/duplicates";
 import { isUnknown, wordOf } from "../gate/right";
 import { DecidedBy } from "../gate/settled";
 import { Button } from "../parts/button";
@@ -126,6 +127,7 @@ function Question({ asked, error }: { asked: Asked; error: unknown }) {
             ]}
           />
           {error !== undefined && <Failure error={error} safe="What you see may be old." />}
+          {!settled && gate.duplicates && <Duplicates of={gate.duplicates} />}
           <Approved gate={gate} decided={settled} alone />
           <Became asked={asked} gate={gate} />
           {gate.before && <Changes gate={gate} />}

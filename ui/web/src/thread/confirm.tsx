@@ -8,6 +8,7 @@ import { Failure } from "../parts/notice";
 import { Said } from "../parts/said";
 import { act, actions, type ActionKey, type Done, type Target } from "./actions";
 import { marked } from "../text/hidden";
+import { newKey } from "../text/key";
 import css from "./confirm.module.css";
 
 const Resumes = later(async () => (await import("../fork/resumes")).Resumes);
@@ -24,7 +25,7 @@ export const Confirm = ({ action, ...rest }: Props) => (
 
 function Form({ action, target, close, done }: Props & { action: ActionKey }) {
   const { name, does, danger, final, asks } = actions[action];
-  const [key] = useState(() => crypto.randomUUID());
+  const [key] = useState(() => newKey());
   const [text, setText] = useState("");
   const [typed, setTyped] = useState("");
   const [sending, setSending] = useState(false);
@@ -62,7 +63,7 @@ function Form({ action, target, close, done }: Props & { action: ActionKey }) {
       </h2>
       <p>{does}</p>
       {action === "resume" && <Resumes at={target.head} />}
-      {action === "replay" && <Ahead at={target.at} />}
+      {action === "replay" && <Ahead at={target.at} branch={target.branch} />}
       {asks && (
         <label>
           {asks === "name" ? "Name of the new thread" : "Reason, goes on record"}

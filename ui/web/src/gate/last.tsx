@@ -1,0 +1,27 @@
+import { Clock } from "lucide-react";
+import { useEffect, useState } from "react";
+import { announce } from "../parts/announce";
+import { exact } from "../parts/time";
+import css from "./actions.module.css";
+
+const minute = 60_000;
+
+/** Last counts down a deadline's last minute beside a decision that is not sent. It is announced once. */
+export function Last({ at }: { at: string }) {
+  const [left, setLeft] = useState(() => Date.parse(at) - Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setLeft(Date.parse(at) - Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [at]);
+  const last = left < minute;
+  useEffect(() => {
+    if (last && left > 0) announce("Less than a minute is left to decide this. What you typed is kept.");
+  }, [last]);
+  if (!last) return null;
+  return (
+    <p className={`${css.risk} ${css.soon}`} role="note" title={exact(at)}>
+      <Clock size={14} strokeWidth={1.5} aria-hidden />
+      {left > 0 ? `${Math.ceil(left / 1000)} s left: after that it expires.` : "Its deadline has passed."}
+    </p>
+  );
+}
