@@ -75,7 +75,7 @@ test("Enter is left to what has the focus, and a list has one question alone", a
   await page.waitForSelector('form [aria-label="reason"]');
   assert.equal(new URL(page.url()).pathname, "/");
   await page.keyboard.press("Escape");
-  await page.getByRole("link", { name: "pay-invoice , show all" }).click();
+  await page.getByRole("link", { name: /question pay-invoice/ }).click();
   await page.waitForFunction(() => document.querySelectorAll("main section h2").length > 1);
   await close();
 });
@@ -187,7 +187,7 @@ test("an answer with nothing chosen is not sent, and one that is refused stays i
     };
     return route.fulfill({ status: 400, contentType: "application/problem+json", body: JSON.stringify(body) });
   });
-  const field = page.locator("select");
+  const field = page.locator("[aria-label=value] select");
   await page.getByRole("button", { name: "Respond" }).click();
   await page.waitForFunction(() => document.activeElement?.tagName === "SELECT");
   await page.keyboard.press("Shift+Enter");

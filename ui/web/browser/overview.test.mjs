@@ -34,6 +34,19 @@ test("each figure is the server's, and leads to what it counts", async () => {
   await page.locator("table[aria-label=processes] td").first().waitFor();
   await page.locator("table[aria-label='waits by person'] td", { hasText: "dana" }).waitFor();
 
+  for (const [table, name, list] of [
+    ["waits by question", "pay-invoice", "state=open&question=pay-invoice"],
+    ["waits by person", "dana", "state=open&assigned=dana"],
+  ]) {
+    const row = page.locator(`table[aria-label='${table}'] tr`, { has: page.getByText(name, { exact: true }) });
+    const figure = row.getByRole("link").first();
+    assert.equal(await figure.innerText(), String((await read(`/api/gates?${list}&limit=200`)).items.length));
+    assert.match(await figure.getAttribute("href"), /^\/\?show=open&(question|assigned)=/);
+    assert.match(
+      await row.getByRole("link").nth(1).getAttribute("href"),
+      /question=pay-invoice|by=dana.*kind=decision/,
+    );
+  }
   assert.equal(await page.title(), "Overview · Posthouse");
   await page.setViewportSize({ width: 1920, height: 1080 });
   const ends = await page.$$eval("[aria-label='threads by status'], [aria-label=store]", (all) =>

@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { api, get, type Gate } from "../api/client";
 
 export type Place = "mine" | "open" | "decided";
@@ -8,15 +8,21 @@ export type Settled = { state: "decided" | "expired" | "withdrawn"; mine: boolea
 
 const pageSize = 200;
 
-const queryOf = (place: Place, settled: Settled, question: string | undefined) => ({
-  ...(question === undefined ? {} : { question }),
-  ...ofPlace(place, settled),
-});
+/** A list may be narrowed to questions of a name, a program, a thread, a person, a label or a text. */
+export type Narrowed = {
+  [n in "question" | "program" | "thread" | "requester" | "label" | "assigned" | "decider" | "q"]?: string;
+};
 
-const ofPlace = (place: Place, settled: Settled) =>
+const ofPlace = (place: Place, settled: Settled, narrowed: Narrowed) =>
   place === "decided"
-    ? { state: settled.state, limit: 50, ...(settled.mine ? { decider: "me" } : {}) }
+    ? {
+        ...narrowed,
+        state: settled.state,
+        limit: 50,
+        ...(settled.mine ? { decider: "me" } : {}),
+      }
     : {
+        ...narrowed,
         state: "open" as const,
         order: "deadline" as const,
         limit: pageSize,
@@ -28,21 +34,20 @@ const ofPlace = (place: Place, settled: Settled) =>
 export const useGates = (
   place: Place,
   settled: Settled = { state: "decided", mine: false },
-  { enabled = true, question }: { enabled?: boolean; question?: string | undefined } = {},
+  { enabled = true, narrowed = {} }: { enabled?: boolean; narrowed?: Narrowed } = {},
 ) =>
   useInfiniteQuery({
-    queryKey: ["live", "gates", place, ...(place === "decided" ? [settled.state, settled.mine] : []), question ?? ""],
+    queryKey: ["live", "gates", place, ...(place === "decided" ? [settled.state, settled.mine] : []), narrowed],
     enabled,
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
       get(
         api.GET("/api/gates", {
           signal,
-          params: { query: { ...queryOf(place, settled, question), ...(pageParam ? { cursor: pageParam } : {}) } },
+          params: { query: { ...ofPlace(place, settled, narrowed), ...(pageParam ? { cursor: pageParam } : {}) } },
         }),
       ),
     getNextPageParam: (last) => last.next,
-    placeholderData: keepPreviousData,
   });
 
 /** countOf says how many questions a list counted, or found more than that. */

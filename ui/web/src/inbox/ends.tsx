@@ -1,6 +1,5 @@
 import type { Settled } from "../data/gates";
 import { Pill } from "../parts/pill";
-import { Said } from "../parts/said";
 import css from "./screen.module.css";
 
 const states: { state: Settled["state"]; name: string }[] = [
@@ -26,15 +25,5 @@ export const Ends = ({ settled, address }: { settled: Settled; address: (s: Sett
         By me
       </Pill>
     )}
-  </nav>
-);
-
-/** Only says that a list has one question alone, and leads to all. */
-export const Only = ({ question, href }: { question: string; href: string }) => (
-  <nav className={css.ends} aria-label="only one question">
-    <Pill href={href} on>
-      <Said>{question}</Said> <span aria-hidden>×</span>
-      <span className="visually-hidden">, show all</span>
-    </Pill>
   </nav>
 );

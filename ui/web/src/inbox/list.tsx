@@ -26,6 +26,9 @@ type Props = {
   count: (group: Group) => string;
 };
 
+/** fromList marks an entry of the browser's history that stands on top of the list, on a phone. */
+export const fromList = "from the list";
+
 /** List shows questions in two lines each, grouped by their name. */
 export const List = ({ groups, chosen, gone, address, decided, set, only, count }: Props) => {
   const all = groups.flatMap((g) => g.gates);
@@ -99,6 +102,8 @@ function Row({
       <Link
         href={href}
         replace={wide}
+        state={wide ? undefined : fromList}
+        id={`row-${gate.id}`}
         aria-current={on ? "true" : undefined}
         data-rove
         data-gate={gate.id}

@@ -10,11 +10,12 @@ export type Group = { name: string; gates: Gate[] };
 export type Rank = (id: string) => number;
 
 /** placeOf orders the questions of a group: sessions by their seconds, then the earliest deadline, then the oldest. */
-const placeOf = (g: Gate, rank: Rank): [number, number, number, string] => [
+const placeOf = (g: Gate, rank: Rank): [number, number, number, number, string] => [
   g.kind === "session" ? 0 : 1,
   rank(g.id),
   g.expiresAt ? Date.parse(g.expiresAt) : Infinity,
-  g.id, // ids begin with the time
+  g.createdAt ? Date.parse(g.createdAt) : 0,
+  g.id,
 ];
 
 function compare(a: Gate, b: Gate, rank: Rank): number {

@@ -5,7 +5,6 @@ import type { Gate } from "../api/client";
 import { countOf, inSession, useGate, useGates, useSessions, type Place, type Settled } from "../data/gates";
 import { useDecides } from "../data/me";
 import { more } from "../data/query";
-import { outcomeOf } from "../gate/decide";
 import { GateDetail } from "../gate/detail";
 import { mayDecide } from "../gate/right";
 import { isSnoozed } from "../gate/snoozed";
@@ -18,14 +17,16 @@ import { Tabs } from "../parts/tabs";
 import { useWidth } from "../parts/wide";
 import { Bar } from "../shell/bar";
 import { useKeys } from "../shell/keys";
-import { List } from "./list";
+import { filterOf, type Filter } from "./filter";
+import { fromList, List } from "./list";
 import { grouped, Seen, type Group } from "./order";
 import { together as splitOf } from "./together";
+import { waitingOf } from "./waiting";
 import css from "./screen.module.css";
 
 const Beside = later(async () => (await import("./beside")).Beside);
-const SetDetail = later(async () => (await import("./set")).SetDetail);
-const Only = later(async () => (await import("./ends")).Only);
+const SetPane = later(async () => (await import("./set-pane")).SetPane);
+const Narrow = later(async () => (await import("./narrow")).Narrow, <div className={css.narrow} />);
 const Ends = later(async () => (await import("./ends")).Ends);
 
 const places: { place: Place; name: string; show: string }[] = [
@@ -59,11 +60,10 @@ export function InboxScreen() {
     state: (["expired", "withdrawn"] as const).find((s) => s === query.get("state")) ?? "decided",
     mine: query.get("by") === "me",
   };
-  const question = query.get("question") ?? undefined;
   return (
     <InboxPlace
-      key={`${place.place} ${settled.state} ${settled.mine} ${question ?? ""}`}
-      question={question}
+      key={`${place.place} ${settled.state} ${settled.mine}`}
+      filter={filterOf(query)}
       places={mine}
       place={place.place}
       settled={settled}
@@ -73,16 +73,16 @@ export function InboxScreen() {
   );
 }
 
-type Where = { settled?: Settled; question?: string | undefined; gate?: string; set?: string };
+type Where = { settled?: Settled; filter?: Filter; gate?: string; set?: string };
 
-/** addressOf is where a place is shown, with a question or a set of it. question narrows it to those of a name. */
-function addressOf(place: Place, { settled, question, gate, set }: Where = {}): string {
+/** addressOf is where a place is shown, as it is narrowed, with a question or a set of it. */
+function addressOf(place: Place, { settled, filter, gate, set }: Where = {}): string {
   const show = places.find((p) => p.place === place)?.show;
   const query = new URLSearchParams({
     ...(show ? { show } : {}),
     ...(place === "decided" && settled && settled.state !== "decided" ? { state: settled.state } : {}),
     ...(place === "decided" && settled?.mine ? { by: "me" } : {}),
-    ...(question === undefined ? {} : { question }),
+    ...filter,
     ...(gate ? { gate } : {}),
     ...(set ? { set } : {}),
   }).toString();
@@ -93,33 +93,35 @@ type PlaceProps = {
   places: typeof places;
   place: Place;
   settled: Settled;
-  question: string | undefined;
+  filter: Filter;
   chosen: string | undefined;
   set: string | undefined;
 };
 
-function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProps) {
+function InboxPlace({ places, place, settled, filter, chosen, set }: PlaceProps) {
   const [, go] = useLocation();
-  const list = useGates(place, settled, { question });
+  const narrowed = JSON.stringify(filter);
+  const list = useGates(place, settled, { narrowed: filter });
   const sessions = useSessions();
-  const seen = useRef(new Seen());
+  const seen = useMemo(() => new Seen(), [narrowed]); // another list was not seen before
   const [moved, setMoved] = useState(0);
   const { groups, flat, gone } = useMemo(() => {
-    const waiting = place === "decided" ? [] : (sessions.data ?? []);
+    const waiting = place === "decided" || narrowed !== "{}" ? [] : (sessions.data ?? []);
     const mine = place === "mine" ? waiting.filter(mayDecide) : waiting;
     const read = [...mine, ...(list.data?.pages ?? []).flatMap((p) => p.items)];
-    const { gates, gone } = place === "decided" ? { gates: read, gone: new Set<string>() } : seen.current.merge(read);
-    const groups = grouped(gates, place === "decided", seen.current.rankOf);
+    const { gates, gone } = place === "decided" ? { gates: read, gone: new Set<string>() } : seen.merge(read);
+    const groups = grouped(gates, place === "decided", seen.rankOf);
     return { groups, flat: groups.flatMap((g) => g.gates), gone };
-  }, [list.data, sessions.data, place, moved]);
+  }, [list.data, sessions.data, place, moved, seen]);
   const hovered = useRef(false);
   const rows = useRef<HTMLDivElement>(null);
   // Nothing moves under a pointer that is over the list, and nothing at all until the reader moves.
-  const move = () => !hovered.current && seen.current.settle() && setMoved((n) => n + 1);
+  const move = () => !hovered.current && seen.settle() && setMoved((n) => n + 1);
   useEffect(() => void move(), [chosen]);
   const wide = useWidth(900);
   const vast = useWidth(1920);
   const auto = useRef<string>(undefined); // what was selected without anybody's doing: it stays
+  useMemo(() => (auto.current = undefined), [seen]);
   const found = flat.find((g) => g.id === (chosen ?? auto.current));
   const together = groups.find((g) => g.name === set);
   const other = useGate(chosen, chosen !== undefined && found === undefined && !list.isPending);
@@ -128,7 +130,7 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
       ? undefined
       : (found ?? (chosen === undefined ? flat[0] : chosen === other.data?.id ? other.data : undefined));
   if (chosen === undefined && !together) auto.current = gate?.id;
-  const address = (id: string) => addressOf(place, { settled, question, gate: id });
+  const address = (id: string) => addressOf(place, { settled, filter, gate: id });
   const nth = (g: Gate) => `${flat.indexOf(g) + 1} of ${flat.length}${list.hasNextPage ? "+" : ""}`;
   const step = (by: number) => {
     const next = flat[Math.min(flat.length - 1, Math.max(0, flat.indexOf(gate as Gate) + by))];
@@ -142,12 +144,18 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
     k: () => step(-1),
     Enter: gate ? () => go(`/gates/${encodeURIComponent(gate.id)}`) : undefined,
   });
+  const last = useRef<string>(undefined);
+  useEffect(() => {
+    // On a phone the list and the question take turns: who comes back goes on at the row.
+    if (gate) last.current = gate.id;
+    else if (!wide && last.current) document.getElementById(`row-${last.current}`)?.focus();
+  }, [gate?.id, wide]);
   useTitle(flat.length - gone.size, place);
 
   const first = list.data?.pages[0];
   const sets = (g: Group) =>
     place !== "decided" && splitOf(waitingOf(g.gates, gone)).set.length > 0
-      ? addressOf(place, { settled, question, set: g.name })
+      ? addressOf(place, { settled, filter, set: g.name })
       : undefined;
   return (
     <>
@@ -176,13 +184,23 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
             move();
           }}
         >
-          {place === "decided" && (
-            <Ends settled={settled} address={(s) => addressOf(place, { settled: s, question })} />
-          )}
-          {question !== undefined && <Only question={question} href={addressOf(place, { settled })} />}
+          {place === "decided" && <Ends settled={settled} address={(s) => addressOf(place, { settled: s, filter })} />}
+          <Narrow
+            filter={filter}
+            questions={Object.keys(first?.counts ?? {})}
+            address={(f) => addressOf(place, { settled, filter: f })}
+          />
           {list.isPending && <Skeleton rows={8} height={55} />}
           {list.error && <Failure error={list.error} safe="What waits stays on record." />}
-          {list.data && flat.length === 0 && (
+          {list.data && flat.length === 0 && narrowed !== "{}" && !list.hasNextPage && (
+            <Empty title="Nothing fits">
+              No question here fits what is searched for.{" "}
+              <Link href={addressOf(place, { settled })} replace>
+                Show all
+              </Link>
+            </Empty>
+          )}
+          {list.data && flat.length === 0 && narrowed === "{}" && (
             <Empty
               title={titleOf(place, settled)}
               command={place === "decided" ? undefined : 'posthouse send AGENT "a request"'}
@@ -197,7 +215,7 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
             address={address}
             decided={place === "decided"}
             set={sets}
-            only={(g) => addressOf(place, { question: g.name })}
+            only={(g) => addressOf(place, { filter: { ...filter, question: g.name } })}
             count={(g) => countOf(first, g.name) || String(g.gates.length)}
           />
           {list.hasNextPage && (
@@ -214,7 +232,7 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
             gates={together.gates}
             gone={gone}
             unread={list.hasNextPage}
-            address={(id) => (id ? address(id) : addressOf(place, { question }))}
+            address={(id) => (id ? address(id) : addressOf(place, { filter }))}
           />
         )}
         {other.error && !gate && !together && (
@@ -232,7 +250,14 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
             back={
               <>
                 <p className={css.back}>
-                  <Link href={addressOf(place, { settled, question })}>
+                  <Link
+                    href={addressOf(place, { settled, filter })}
+                    onClick={(e) => {
+                      if (history.state !== fromList) return;
+                      e.preventDefault();
+                      history.back();
+                    }}
+                  >
                     <ArrowLeft size={16} strokeWidth={1.5} aria-hidden /> Inbox
                   </Link>
                   <span>{flat.includes(gate) && nth(gate)}</span>
@@ -245,21 +270,6 @@ function InboxPlace({ places, place, settled, question, chosen, set }: PlaceProp
         {gate && vast && !inSession(gate) && <Beside gate={gate} />}
       </div>
     </>
-  );
-}
-
-/** waitingOf are those of some questions that nobody decided yet, as far as this page knows. */
-const waitingOf = (gates: Gate[], gone: Set<string>) => gates.filter((g) => !gone.has(g.id) && !outcomeOf(g.id));
-
-type PaneProps = { gates: Gate[]; gone: Set<string>; unread: boolean; address: (id: string) => string };
-
-/** SetPane keeps the questions of a set as they were when it was opened. */
-function SetPane({ gates, gone, unread, address }: PaneProps) {
-  const [kept] = useState(() => splitOf(waitingOf(gates, gone)));
-  return kept.set.length > 0 ? (
-    <SetDetail gates={kept.set} left={kept.left} unread={unread} gone={gone} address={address} />
-  ) : (
-    <Empty title="Nothing to decide together">What waits here has to be decided one by one.</Empty>
   );
 }
 

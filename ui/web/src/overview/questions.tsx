@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Waits } from "../data/overview";
 import { Button } from "../parts/button";
@@ -87,7 +87,7 @@ export function Questions({
             key: name,
             cells: [
               <Said key="name">{name}</Said>,
-              <Link key="n" href={asked("open", name)}>
+              <Link key="n" href={inbox({ show: "open", question: name })}>
                 {figure(n, more)}
               </Link>,
             ],
@@ -135,9 +135,12 @@ type Spread = Person["wait"];
 const longer = (a: Spread, b: Spread, by: "longest" | "median"): Spread =>
   seconds(a?.[by]) >= seconds(b?.[by]) ? a : b;
 
-/** asked is where the questions of a name are listed. */
-const asked = (show: "open" | "decided", question: string, state?: string) =>
-  `/?${new URLSearchParams({ show, ...(state ? { state } : {}), ...(question ? { question } : {}) })}`;
+/** inbox is where the inbox lists some questions. */
+const inbox = (query: Record<string, string>) => `/?${new URLSearchParams(query)}`;
+
+/** Counted leads to what a figure counts, where there is such a list. */
+const Counted = ({ href, children }: { href: string; children: ReactNode }) =>
+  href ? <Link href={href}>{children}</Link> : <>{children}</>;
 
 type RowsProps = {
   name: "Question" | "Person";
@@ -148,6 +151,11 @@ type RowsProps = {
 function Rows({ name, rows, more }: RowsProps) {
   const [all, setAll] = useState(false);
   const shown = all ? rows : rows.slice(0, first);
+  const narrows = name === "Question" ? "question" : "assigned";
+  const decided = (of: string) =>
+    name === "Question"
+      ? inbox({ show: "decided", question: of })
+      : `/proof?${new URLSearchParams({ show: "audit", by: of, days: "30", kind: "decision" })}`;
   return (
     <>
       <Table
@@ -165,34 +173,27 @@ function Rows({ name, rows, more }: RowsProps) {
           cells: [
             of ? <Said key="name">{of}</Said> : <span className={css.zero}>anyone with the role</span>,
             f.open ? (
-              <Link key="open" href={name === "Question" ? asked("open", of) : "/?show=open"}>
+              <Counted key="open" href={of && inbox({ show: "open", [narrows]: of })}>
                 {figure(f.open, more)}
-              </Link>
+              </Counted>
             ) : (
               <Zero key="none" />
             ),
             f.openSince ? span(f.openSince.longest) : "",
             f.decided ? (
-              <Link
-                key="decided"
-                href={
-                  name === "Person" && of
-                    ? `/proof?${new URLSearchParams({ show: "audit", by: of, days: "30" })}`
-                    : asked("decided", of)
-                }
-              >
+              <Counted key="decided" href={of && decided(of)}>
                 {figure(f.decided, more)}
-              </Link>
+              </Counted>
             ) : (
               <Zero key="none" />
             ),
             f.wait ? span(f.wait.median) : "",
-            f.expired && name === "Question" ? (
-              <Link key="expired" href={asked("decided", of, "expired")}>
+            f.expired ? (
+              <Counted key="expired" href={of && inbox({ show: "decided", state: "expired", [narrows]: of })}>
                 {figure(f.expired, more)}
-              </Link>
+              </Counted>
             ) : (
-              figure(f.expired, more)
+              <Zero key="none" />
             ),
           ],
         }))}
