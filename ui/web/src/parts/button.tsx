@@ -1,5 +1,4 @@
 import type { ComponentProps, ReactNode } from "react";
-import { keysOff } from "../shell/keys";
 import { Key } from "./key";
 import css from "./button.module.css";
 
@@ -18,7 +17,7 @@ export function Button({ tone = "plain", icon, hint, children, className = "", .
     <button type="button" {...rest} className={`${css.button} ${css[tone]} ${className}`}>
       {icon}
       <span className={css.label}>{children}</span>
-      {hint && !(hint.length === 1 && keysOff()) && <Key>{hint}</Key>}
+      {hint && <Key>{hint}</Key>}
     </button>
   );
 }

@@ -1,10 +1,12 @@
 import { Dialog } from "../parts/dialog";
+import { keysOff } from "./keys";
 import css from "./help.module.css";
 
 const keys: [string, string, string][] = [
   ["Everywhere", "Ctrl K", "go to a thread, a program, an id or a command"],
   ["Everywhere", "?", "this list"],
   ["Inbox", "j  k", "the next question, the one before"],
+  ["Inbox", "/", "search"],
   ["Inbox", "Enter", "open the question on a page of its own"],
   ["Threads", "j  k", "the next thread, the one before"],
   ["Threads", "x", "choose the thread, or leave it out"],
@@ -34,6 +36,7 @@ export const HelpDialog = ({ open, close }: { open: boolean; close: () => void }
   <Dialog open={open} close={close} title="Keys">
     <div className={css.keys}>
       <h2>Keys</h2>
+      {keysOff() && <p>Single keys are off, as the settings say: of these only those with Ctrl, Shift and Esc work.</p>}
       <table>
         <tbody>
           {keys.map(([where, key, does], i) => (

@@ -53,19 +53,29 @@ export function searchOf(search: string, to: Partial<Where>): string {
   return query.toString();
 }
 
-/** useWhere returns what the address says, and a function that changes members of it, in its place or as a new place. Absent values are left out. */
-export function useWhere(): [Where, (to: Partial<Where>, how?: { push: boolean }) => void] {
+type Go = (to: Partial<Where>, how?: { push: boolean }) => void;
+
+/** pushed marks an entry of the browser's history that this page put on top of one of the same screen. */
+const pushed = "pushed";
+
+/**
+ * useWhere returns what the address says, and a function that changes members of it, in its place or as a new
+ * place. Absent values are left out. The last function leaves a new place again, as the browser's Back does.
+ */
+export function useWhere(): [Where, Go, Go] {
   const search = useSearch();
   const [, navigate] = useLocation();
   const where = useMemo(() => whereOf(search), [search]);
-  const go = useCallback(
-    (to: Partial<Where>, how?: { push: boolean }) => {
+  const go = useCallback<Go>(
+    (to, how) => {
       const query = searchOf(location.search, to);
-      navigate(location.pathname + (query ? `?${query}` : ""), { replace: !how?.push });
+      const state = how?.push ? pushed : (history.state as unknown);
+      navigate(location.pathname + (query ? `?${query}` : ""), { replace: !how?.push, state });
     },
     [navigate],
   );
-  return [where, go];
+  const close = useCallback<Go>((to) => (history.state === pushed ? history.back() : go(to)), [go]);
+  return [where, go, close];
 }
 
 /** No path leads to these names: browsers and servers take them for directories. */

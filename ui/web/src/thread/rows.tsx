@@ -148,6 +148,9 @@ function useFollowed(items: Item[], scroll: React.RefObject<HTMLDivElement | nul
     setUnseen((n) => n + added.length);
   }, [items, scroll, atHead]);
   useEffect(() => {
+    if (atHead && (scroll.current?.scrollTop ?? 0) < 8) setUnseen(0); // as after a fork of one's own
+  }, [atHead, scroll]);
+  useEffect(() => {
     const element = scroll.current;
     const moved = () => {
       if (element && element.scrollTop < 8) setUnseen(0);

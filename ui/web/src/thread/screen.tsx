@@ -1,4 +1,3 @@
-import { X } from "lucide-react";
 import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import type { Schemas } from "../api/client";
@@ -6,7 +5,6 @@ import { useMe } from "../data/me";
 import type { useRows } from "../data/thread";
 import { Inspector } from "../inspector/inspector";
 import { announce } from "../parts/announce";
-import { Button } from "../parts/button";
 import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { useNow } from "../parts/time";
@@ -22,7 +20,7 @@ import { layout } from "./lanes";
 import type { Mode } from "./scrub";
 import { Rows } from "./rows";
 import { Scrubber } from "./scrubber";
-import { nameOf } from "./tell";
+import { Sheet } from "./sheet";
 import { Toolbar } from "./toolbar";
 import { VersionBanner } from "./versions";
 import css from "./screen.module.css";
@@ -32,7 +30,7 @@ const modeKept = () => (localStorage.getItem("thread-mode") === "order" ? "order
 /** Loaded is one thread, or a version of it: its branches as lanes, a row a checkpoint, and what is looked at of it. */
 export function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: ReturnType<typeof useRows> }) {
   const name = thread.thread;
-  const [where, go] = useWhere();
+  const [where, go, close] = useWhere();
   const [, navigate] = useLocation();
   const me = useMe();
   const wide = useWide();
@@ -86,7 +84,7 @@ export function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: Retu
   const effects = useMemo(() => rows.reduce((n, r) => n + (r.effects?.length ?? 0), 0), [rows]);
 
   // On a phone the sheet is a place of its own, which Back leaves. Who looks elsewhere drafts no more.
-  const sheet = !wide && (where.at !== undefined || where.draft);
+  const sheet = !wide && (where.at !== undefined || !!where.draft);
   const look = useCallback(
     (item: Item) => go({ at: item.id, branch: item.branch, draft: undefined }, { push: !wide && !sheet }),
     [go, wide, sheet],
@@ -157,7 +155,10 @@ export function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: Retu
       </>
     );
   const past = where.at !== undefined && head !== undefined && where.at !== head && row ? row : undefined;
-  const fork = me.data?.role === "operator" && at !== undefined ? () => go({ at, draft: true }) : undefined;
+  const fork =
+    me.data?.role === "operator" && at !== undefined
+      ? () => go({ at, draft: true }, { push: !wide && !sheet })
+      : undefined;
   return (
     <>
       <Header
@@ -238,25 +239,9 @@ export function Loaded({ thread, read }: { thread: Schemas["Thread"]; read: Retu
           )}
         </div>
         {(wide || sheet) && (
-          <aside className={css.inspector} aria-label="checkpoint">
-            {sheet && (
-              <p className={css.sheet}>
-                <span>
-                  {row && (
-                    <>
-                      #{row.seq} <Said>{nameOf(row)}</Said>
-                    </>
-                  )}
-                </span>
-                <Button
-                  aria-label="close"
-                  icon={<X size={16} strokeWidth={1.5} aria-hidden />}
-                  onClick={() => go({ at: undefined, draft: undefined, branch: chosen })}
-                />
-              </p>
-            )}
+          <Sheet row={row} sheet={sheet} close={() => close({ at: undefined, draft: undefined, branch: chosen })}>
             <Inspector thread={thread} where={at === undefined ? where : { ...where, at }} go={go} />
-          </aside>
+          </Sheet>
         )}
       </div>
     </>

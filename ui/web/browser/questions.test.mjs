@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, open, person, start } from "./server.mjs";
+
+let server, browser, carol;
+before(async () => {
+  [server, browser] = await Promise.all([start(), launch()]);
+  carol = await person(server, "approver", "carol");
+});
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+const article = "article[aria-label]";
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+/** call asks the API as the operator. */
+async function call(path, body) {
+  const answer = await fetch(`${server.url}/api${path}`, {
+    method: body ? "POST" : "GET",
+    headers: { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  const text = await answer.text();
+  assert.ok(answer.ok, `${path}: ${text}`);
+  return JSON.parse(text);
+}
+
+/** gatesOf returns the open questions of a thread once there are so many. */
+async function gatesOf(thread, count) {
+  for (const until = Date.now() + 30_000; Date.now() < until; await new Promise((done) => setTimeout(done, 50))) {
+    const { items } = await call(`/gates?thread=${thread}`);
+    if (items.length === count) return items;
+  }
+  assert.fail(`${thread} has not ${count} questions`);
+}
+
+test("a fork and its source that ask the same warn of each other, also of what was done already", async () => {
+  const thread = "invoice-1014";
+  const [main] = await gatesOf(thread, 1);
+  const rows = (await call(`/threads/${thread}/outline?limit=50`)).items;
+  const at = rows.find((r) => r.node === "compare").id;
+  const draft = await open(browser, server, `/threads/${thread}?at=${at}&draft=yes`);
+  await draft.page.getByText("main asks it now and goes on asking").waitFor();
+  await draft.close();
+  await call(`/checkpoints/${at}/fork`, { patch: { Amount: 77.77 }, run: true });
+  const fork = (await gatesOf(thread, 2)).find((g) => g.id !== main.id);
+
+  const { page, close } = await open(browser, server, `/?gate=${fork.id}`, { token: carol });
+  const also = page.getByRole("note", { name: "asked on other branches" });
+  await also.getByText("main asks for the same").waitFor();
+  await also.getByText("1250.00", { exact: true }).waitFor(); // what differs
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page
+    .locator("form")
+    .getByText(/main asks for the same \(open\).*it is done twice/)
+    .waitFor();
+  await page.keyboard.press("Escape");
+  await also.getByRole("link").click();
+  await page.waitForURL(`**/gates/${main.id}`);
+  await also.getByText("fork-1 asks for the same").waitFor();
+  // A set takes neither of them.
+  await page.goto(`${server.url}/?set=pay-invoice`);
+  const left = page.getByRole("region", { name: "left out" });
+  await left.waitFor();
+  assert.equal((await left.innerText()).match(/another branch asks, or did, the same/g).length, 2);
+  // What the other branch did is said as it happens, also on the page of the question alone.
+  await page.goto(`${server.url}/gates/${fork.id}`);
+  await also.getByText("main asks for the same").waitFor();
+  await call(`/gates/${main.id}/approve`, { reason: "on time" });
+  await also.getByText(/main did the same already/).waitFor();
+  assert.match(await also.innerText(), /approved by operator, .*, executed\)/);
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page
+    .locator("form")
+    .getByText(/main did the same already.*it is done twice/)
+    .waitFor();
+  await close();
+});
+
+test("the inbox is searched and narrowed, and its address says to what", async () => {
+  const { page, close } = await open(browser, server, "/?show=open");
+  await page.waitForSelector(article);
+  await page.keyboard.press("/");
+  await page.keyboard.type("energie for INVOICE");
+  await page.waitForURL(/[?&]q=energie/);
+  const rows = page.locator("main section li");
+  await page.waitForFunction(() => document.querySelectorAll("main section li").length === 1);
+  assert.match(await rows.first().innerText(), /Nordlicht/);
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("nothing of that");
+  await page.getByText("Nothing fits").waitFor();
+  await page.getByRole("link", { name: "Show all" }).click();
+  await page.waitForFunction(() => document.querySelectorAll("main section h2").length > 1);
+  await page.getByRole("button", { name: "Filter" }).click();
+  await page.locator("form select").nth(1).selectOption("invoice");
+  await page.getByLabel("Asked by").fill("bob");
+  await page.getByRole("button", { name: "Narrow" }).click();
+  await page.waitForURL(/program=invoice.*requester=bob/);
+  const narrowed = page.getByRole("navigation", { name: "narrowed to" });
+  await narrowed.getByRole("link", { name: /program invoice/ }).waitFor();
+  const want = (await call("/gates?program=invoice&requester=bob&limit=200")).items.map((g) => g.thread);
+  await page.waitForFunction((n) => document.querySelectorAll("main section li").length === n, want.length);
+  await narrowed.getByRole("link", { name: /asked by bob/ }).click();
+  await page.waitForURL((u) => !u.search.includes("requester"));
+  await close();
+});
+
+test("on a phone Back closes a question and a checkpoint, and the focus goes along", async () => {
+  const { page, close } = await open(browser, server, "/threads", phone);
+  await page.getByRole("link", { name: /^Inbox/ }).tap();
+  const row = page.locator("main section li a").first();
+  await row.waitFor();
+  const id = await row.getAttribute("id");
+  const focus = (selector) => page.waitForFunction((s) => document.activeElement?.matches(s), selector);
+  for (const back of [() => page.goBack(), () => page.locator("article").getByRole("link", { name: "Inbox" }).tap()]) {
+    await row.tap();
+    await page.waitForSelector(article);
+    await focus("article");
+    await back();
+    await row.waitFor();
+    assert.equal(new URL(page.url()).search, "");
+    await focus(`#${id}`);
+  }
+  await page.goBack();
+  await page.waitForURL("**/threads");
+  await page.goto(`${server.url}/threads/invoice-1015`);
+  const checkpoint = page.locator("[data-rows] li a").first();
+  for (const back of [() => page.goBack(), () => page.getByRole("button", { name: "close" }).tap()]) {
+    await checkpoint.tap();
+    await focus("aside[aria-label=checkpoint]");
+    await back();
+    await page.locator("aside[aria-label=checkpoint]").waitFor({ state: "detached" });
+    assert.equal(new URL(page.url()).search, "");
+  }
+  await page.goBack();
+  await page.waitForURL((u) => !u.pathname.includes("invoice-1015"));
+  await close();
+});
+
+test("a deadline's last minute is counted beside the decision, and what was typed stays", async () => {
+  const gate = (await call("/gates?order=deadline&question=send-newsletter&limit=1")).items[0];
+  const { page, close } = await open(browser, server, `/?gate=${gate.id}&show=open`, { token: carol });
+  await page.waitForSelector(article);
+  await page.getByRole("button", { name: "Reject" }).click();
+  const form = page.locator("article form");
+  await form.getByLabel("reason").fill("not this week");
+  assert.equal(await form.getByText(/ s left/).count(), 0);
+  await page.clock.setFixedTime(Date.parse(gate.expiresAt) - 20_000);
+  await form.getByText("20 s left: after that it expires.").waitFor();
+  await page.getByText("Less than a minute is left to decide this.").waitFor();
+  await page.clock.setFixedTime(Date.parse(gate.expiresAt) + 1000);
+  await form.getByText("Its deadline has passed.").waitFor();
+  assert.equal(await form.getByLabel("reason").inputValue(), "not this week");
+  await close();
+});
+
+test("what is approved is in sight in a magnified window, and keys that are off are not shown", async () => {
+  const { page, close } = await open(browser, server, "/?show=open&question=pay-invoice", {
+    viewport: { width: 640, height: 400 },
+    token: carol,
+  });
+  await page.locator("main section li a").first().click();
+  const all = page.getByRole("button", { name: "Show all first" });
+  await page.getByRole("button", { name: /Approve|Show all first/ }).waitFor();
+  if (await all.count()) await all.click();
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.waitForSelector('form [aria-label="reason"]');
+  await page.waitForFunction(() => {
+    const asked = document.querySelector("[aria-label='what is asked']").getBoundingClientRect();
+    const bar = document.querySelector("article footer").getBoundingClientRect();
+    return asked.top >= 0 && Math.min(asked.bottom, bar.top) - asked.top > 120;
+  });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.evaluate(() => localStorage.setItem("keys", "off"));
+  await page.goto(`${server.url}/?show=open`);
+  await page.getByRole("button", { name: "Reject" }).waitFor();
+  const hints = await page.locator("article footer kbd").allInnerTexts();
+  assert.deepEqual(hints, []);
+  await close();
+});
