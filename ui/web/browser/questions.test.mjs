@@ -180,3 +180,16 @@ test("what is approved is in sight in a magnified window, and keys that are off 
   assert.deepEqual(hints, []);
   await close();
 });
+
+test("a question that expired is asked again on a fork, which is said before, and each leads to the other", async () => {
+  const gate = (await call("/gates?thread=invoice-1012&state=expired")).items[0];
+  const { page, close } = await open(browser, server, `/gates/${gate.id}`);
+  await page.getByText(/main went on since and is done: this makes a fork of it/).waitFor();
+  await page.getByRole("button", { name: "Ask again on a fork" }).click();
+  await page.waitForURL((u) => u.pathname.startsWith("/gates/") && !u.pathname.endsWith(gate.id));
+  await page.getByText(/It repeats a question that expired .*, asked again by operator\./).waitFor();
+  await page.getByRole("link", { name: "a question that expired" }).click();
+  await page.waitForURL(`**/gates/${gate.id}`);
+  await page.getByRole("button", { name: "Show the question that is asked in its place" }).waitFor();
+  await close();
+});

@@ -2,8 +2,10 @@ import { RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { api, get, type Gate } from "../api/client";
 import { queries } from "../data/query";
+import { useThread } from "../data/thread";
 import { Button } from "../parts/button";
 import { Failure } from "../parts/notice";
+import { Said } from "../parts/said";
 import { replacedBy } from "./decide";
 import { useNewer } from "./neighbours";
 import css from "./actions.module.css";
@@ -23,6 +25,10 @@ export function AskAgain({ gate, go }: { gate: Gate; go: (id: string) => void })
       setBusy(false);
     }
   };
+  const thread = useThread(gate.thread);
+  const branch = thread.data?.branches?.find((b) => b.branch === gate.branch);
+  const forks = branch !== undefined && branch.head !== gate.checkpoint;
+  const ended = ["done", "failed", "cancelled"].find((s) => s === branch?.status);
   const newer = useNewer(gate);
   const next = replacedBy(error) ?? newer;
   const votes = (gate.votes ?? []).length;
@@ -44,12 +50,17 @@ export function AskAgain({ gate, go }: { gate: Gate; go: (id: string) => void })
                 disabled={busy}
                 onClick={() => void again()}
               >
-                Ask again
+                {forks ? "Ask again on a fork" : "Ask again"}
               </Button>
               <span className={css.barred}>
-                {votes > 0 ? `Its ${votes === 1 ? "vote" : `${votes} votes`} decided nothing.` : "Nobody answered."} The
-                same question is put once more, in the name of who asked it, with as much time as it had. A thread that
-                went on since goes on from there on a branch of its own.
+                {votes > 0 ? `Its ${votes === 1 ? "vote" : `${votes} votes`} decided nothing.` : "Nobody answered."}{" "}
+                {forks && (
+                  <>
+                    <Said>{gate.branch}</Said> went on since{ended && <> and is {ended}</>}: this makes a fork of it,
+                    which waits with the same question.{" "}
+                  </>
+                )}
+                It is put once more, in the name of who asked it, with as much time as it had.
               </span>
             </>
           )}

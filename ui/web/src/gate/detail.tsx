@@ -29,6 +29,7 @@ import css from "./detail.module.css";
 const Unserved = later(async () => (await import("../programs/unserved")).Unserved);
 const ValueForm = later(async () => (await import("./form")).ValueForm);
 const Duplicates = later(async () => (await import("./duplicates")).Duplicates);
+const Older = later(async () => (await import("./neighbours")).Older);
 const Changes = later(async () => (await import("./changes")).Changes);
 const Settled = later(async () => (await import("./settled")).Settled);
 const Unknown = later(async () => (await import("./unknown")).Unknown);
@@ -86,6 +87,7 @@ export function GateDetail({ listed, gone, back, go, page, byItself, children }:
             <Place gate={gate} settled={settled} />
             <Intent text={gate.intent} />
             <About gate={gate} settled={settled} />
+            {!settled && !inSession(gate) && <Older gate={gate} />}
             {!inSession(gate) && gate.thread && <Unserved thread={gate.thread} />}
             {gate.error && <Failure error={gate.error} safe="It cannot be decided so." />}
             <Hidden

@@ -6,6 +6,7 @@ import { api, get, type Gate } from "../api/client";
 import { inSession, useGate } from "../data/gates";
 import { Card } from "../parts/card";
 import { Said } from "../parts/said";
+import { At } from "../parts/time";
 import { Changes } from "./changes";
 import css from "./neighbours.module.css";
 
@@ -17,11 +18,65 @@ export function Newer({ gate }: { gate: Gate }) {
   return id ? <Successor id={id} /> : null;
 }
 
+const header = (id: string, signal: AbortSignal) =>
+  get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id }, query: { state: false } } }));
+
+/** onFork finds the question of a fork of the checkpoint that asked: who has one asked again may begin a branch for it. */
+async function onFork(gate: Pick<Gate, "name" | "branch" | "checkpoint">, items: Gate[], signal: AbortSignal) {
+  for (const g of items.filter((g) => g.name === gate.name && g.branch !== gate.branch)) {
+    const { source } = await header(g.checkpoint, signal);
+    if (source?.id === gate.checkpoint) return g;
+  }
+  return undefined;
+}
+
+/** useOlder finds the question without an answer that an open one repeats, with who had it asked again. */
+export const useOlder = (gate: Gate) =>
+  useQuery({
+    queryKey: ["older", gate.id],
+    enabled: gate.state === "open" && !inSession(gate),
+    staleTime: Infinity,
+    queryFn: async ({ signal }) => {
+      const { by, source, gates } = await header(gate.checkpoint, signal);
+      const ids = gate.supersedes
+        ? [gate.supersedes]
+        : source && (gates?.length ?? 0) > 0 && source.thread === gate.thread
+          ? ((await header(source.id, signal)).gates ?? []).slice(0, 10)
+          : [];
+      for (const id of ids) {
+        const old = await get(api.GET("/api/gates/{id}", { signal, params: { path: { id } } }));
+        if (old.name === gate.name && old.state !== "open" && old.state !== "decided") return { old, by };
+      }
+      return null;
+    },
+  });
+
+/** Older says that a question repeats one that got no answer, and leads to it. */
+export function Older({ gate }: { gate: Gate }) {
+  const { data } = useOlder(gate);
+  if (!data) return null;
+  const { old, by } = data;
+  return (
+    <p className={css.older}>
+      It repeats <Link href={to(old.id)}>a question that {old.state === "expired" ? "expired" : "was withdrawn"}</Link>{" "}
+      {old.decision && <At at={old.decision.at} />}
+      {by && (
+        <>
+          , asked again by <Said>{by}</Said>
+        </>
+      )}
+      .
+    </p>
+  );
+}
+
 /**
  * useNewer finds the question that is asked in the place of one that waits no more: the one that its
  * decision names, or one of its thread that says so itself.
  */
-export function useNewer(gate: Pick<Gate, "id" | "thread" | "kind" | "state" | "decision">): string | undefined {
+export function useNewer(
+  gate: Pick<Gate, "id" | "thread" | "kind" | "state" | "decision" | "name" | "checkpoint" | "branch">,
+): string | undefined {
   const named = gate.decision?.successor;
   const read = useQuery({
     queryKey: ["live", "newer", gate.id],
@@ -30,7 +85,7 @@ export function useNewer(gate: Pick<Gate, "id" | "thread" | "kind" | "state" | "
       for (const state of ["open", "decided"] as const) {
         const query = { thread: gate.thread, state, limit: 100 };
         const { items } = await get(api.GET("/api/gates", { signal, params: { query } }));
-        const next = items.find((g) => g.supersedes === gate.id);
+        const next = items.find((g) => g.supersedes === gate.id) ?? (await onFork(gate, items, signal));
         if (next) return next.id;
       }
       return "";
