@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posthouse/posthouse/server/internal/probe"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -18,7 +19,7 @@ func TestPagesSayWhatIsWeak(t *testing.T) {
 	h := open(t, func(o *Options) { o.Now = func() time.Time { return time.Unix(now.Load(), 0) } })
 	var weak atomic.Pointer[[]string]
 	weak.Store(&[]string{"fsync is <b>off</b>: it forgets"})
-	resourceOf[*health](h).ready.weak = func(context.Context) ([]string, error) { return *weak.Load(), nil }
+	resourceOf[*probe.Probes](h).Weak = func(context.Context) ([]string, error) { return *weak.Load(), nil }
 	_, g := h.waiting("t1")
 	running := chromium(t)
 	const docs = `document.querySelector("main > #weak:first-child")`

@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/operate"
+	"github.com/posthouse/posthouse/server/internal/probe"
 	"github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/trace"
@@ -114,7 +115,7 @@ func isProbe(r *http.Request) bool {
 		return false
 	}
 	switch r.URL.Path {
-	case healthPath, readyPath, about.VersionPath, operate.MetricsPath:
+	case probe.LivePath, probe.ReadyPath, about.VersionPath, operate.MetricsPath:
 		return true
 	}
 	return false

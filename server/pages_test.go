@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/internal/proof/pgtest"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/probe"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/pgstore"
@@ -164,12 +165,13 @@ func TestHealthAndReadiness(t *testing.T) {
 	asked, failure := 0, error(nil)
 	h := open(t, func(o *Options) { o.Now = func() time.Time { return now } })
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)
-	probe := resourceOf[*health](h).ready.probe
-	must.Do(t, probe(t.Context()))
-	resourceOf[*health](h).ready.probe = nil
+	p := resourceOf[*probe.Probes](h)
+	ready := p.Ready
+	must.Do(t, ready(t.Context()))
+	p.Ready = nil
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK) // remembered
-	resourceOf[*health](h).ready = &readiness{now: func() time.Time { return now }, probe: nil}
-	resourceOf[*health](h).ready.probe = h.countedProbe(&asked, &failure)
+	p.Ready, p.Weak = h.countedProbe(&asked, &failure), nil
+	now = now.Add(time.Second)
 	for range 10 {
 		h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)
 	}
@@ -194,7 +196,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		}
 	}
 	failure = nil
-	resourceOf[*health](h).ready.weak = func(context.Context) ([]string, error) { return []string{"it forgets"}, nil }
+	p.Weak = func(context.Context) ([]string, error) { return []string{"it forgets"}, nil }
 	now = now.Add(time.Second)
 	if a := h.send(ask{method: "GET", path: "/readyz", as: "-"}); !strings.Contains(string(a.want(http.StatusOK).body), `"weak":["it forgets"]`) {
 		t.Errorf("it says %s", a.body)
@@ -203,7 +205,7 @@ func TestHealthAndReadiness(t *testing.T) {
 
 	must.Do(t, h.store.Close())
 	now = now.Add(time.Second)
-	resourceOf[*health](h).ready.probe = probe
+	p.Ready = ready
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).refused(posthouse.CodeClosed)
 	h.send(ask{method: "GET", path: "/healthz", as: "-"}).want(http.StatusOK)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/outline"
 	"github.com/posthouse/posthouse/server/internal/page"
 	"github.com/posthouse/posthouse/server/internal/people"
+	"github.com/posthouse/posthouse/server/internal/probe"
 	"github.com/posthouse/posthouse/server/internal/programs"
 	"github.com/posthouse/posthouse/server/internal/proof"
 	"github.com/posthouse/posthouse/server/internal/session"
@@ -115,7 +116,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/events
 		s.events,
 		// /healthz, /readyz
-		&health{ready: newReadiness(o), log: o.Logger},
+		probe.New(o.Ledger, o.Ready, o.Now, o.Logger),
 		// /metrics, /api/status
 		operate.NewMetrics(watched), operate.NewStatus(watched),
 		// /api/log-level

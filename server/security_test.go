@@ -20,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/internal/base/seldom"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/probe"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -132,7 +133,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 		if r.Method != "GET" || strings.HasPrefix(path, "/api/") {
 			a.refused(posthouse.CodeForbidden)
 		}
-		if rebound := h.send(ask{method: r.Method, path: path, host: "rebound.evil.example"}); path != healthPath && path != readyPath && path != "/version" && path != "/metrics" {
+		if rebound := h.send(ask{method: r.Method, path: path, host: "rebound.evil.example"}); path != probe.LivePath && path != probe.ReadyPath && path != "/version" && path != "/metrics" {
 			rebound.refused(problem.CodeHost)
 		}
 		for name := range a.header {

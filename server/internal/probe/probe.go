@@ -1,4 +1,4 @@
-package server
+package probe
 
 import (
 	"context"
@@ -15,24 +15,42 @@ import (
 
 // The paths of probes. They need no token and answer for every Host.
 const (
-	healthPath = "/healthz"
-	readyPath  = "/readyz"
+	LivePath  = "/healthz"
+	ReadyPath = "/readyz"
 )
 
-// health is /healthz and /readyz: the probes.
-type health struct {
-	ready *readiness
-	log   *slog.Logger
+// Probes are /healthz and /readyz. The outcome of a look at the store is kept for a second, so that
+// frequent requests do not load it.
+type Probes struct {
+	Now   func() time.Time
+	Log   *slog.Logger
+	Ready func(context.Context) error             // says why the store does not work
+	Weak  func(context.Context) ([]string, error) // says by what the store may lose acknowledged writes; nil: it is not asked
+
+	mu    sync.Mutex
+	asked time.Time
+	found []string // that is weak
+	err   error
 }
 
-func (h *health) Routes() []*api.Route {
+// New returns probes of a Ledger's store. Ready is asked in place of the Ledger, if it is set.
+func New(l *ledger.Ledger, ready func(context.Context) error, now func() time.Time, log *slog.Logger) *Probes {
+	p := &Probes{Now: now, Log: log, Ready: ready, Weak: func(ctx context.Context) ([]string, error) { return weak(ctx, l) }}
+	if ready == nil {
+		p.Ready = func(ctx context.Context) error { return try(ctx, l) }
+	}
+	return p
+}
+
+// Routes returns the two probes.
+func (p *Probes) Routes() []*api.Route {
 	ok := []api.Answer{{Status: http.StatusOK, Help: "yes", Body: statusBody{}, Media: ""}}
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: healthPath, Summary: "Is the process alive?", Handle: api.Show(h.healthz), Answers: ok,
+			Method: http.MethodGet, Path: LivePath, Summary: "Is the process alive?", Handle: api.Show(p.healthz), Answers: ok,
 		},
 		{
-			Method: http.MethodGet, Path: readyPath, Summary: "Does the store answer and take writes?", Handle: api.Show(h.readyz),
+			Method: http.MethodGet, Path: ReadyPath, Summary: "Does the store answer and take writes?", Handle: api.Show(p.readyz),
 			Notes: "503 with the store's code otherwise: unavailable where its server does not answer, read-only after a failed write. " +
 				"With weak settings the store works, but may lose what it acknowledged.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "yes", Body: readyBody{}, Media: ""}},
@@ -49,12 +67,12 @@ type readyBody struct {
 	Weak   []string `json:"weak,omitempty"` // by what the store may lose acknowledged writes, for people
 }
 
-func (h *health) healthz(*api.Request) (statusBody, error) { return statusBody{"ok"}, nil }
+func (p *Probes) healthz(*api.Request) (statusBody, error) { return statusBody{"ok"}, nil }
 
-func (h *health) readyz(r *api.Request) (readyBody, error) {
-	weak, err := h.ready.check(context.WithoutCancel(r.Context()))
+func (p *Probes) readyz(r *api.Request) (readyBody, error) {
+	weak, err := p.check(context.WithoutCancel(r.Context()))
 	if err != nil {
-		h.log.Warn("not ready", "error", err)
+		p.Log.Warn("not ready", "error", err)
 		code := problem.Client(err).Code
 		if problem.Status(code) < 500 || code == posthouse.CodeUnknown {
 			code = posthouse.CodeUnavailable
@@ -69,49 +87,28 @@ func (h *health) readyz(r *api.Request) (readyBody, error) {
 	return readyBody{"ok", weak}, nil
 }
 
-// readiness keeps the outcome of a probe for a second, so that frequent requests do
-// not load the store.
-type readiness struct {
-	now   func() time.Time
-	probe func(context.Context) error
-	weak  func(context.Context) ([]string, error) // nil: it is not asked
-
-	mu    sync.Mutex
-	asked time.Time
-	found []string // that is weak
-	err   error
-}
-
-func newReadiness(o *Options) *readiness {
-	r := &readiness{now: o.Now, probe: o.Ready, weak: func(ctx context.Context) ([]string, error) { return weak(ctx, o.Ledger) }}
-	if o.Ready == nil {
-		r.probe = func(ctx context.Context) error { return probe(ctx, o.Ledger) }
-	}
-	return r
-}
-
 const (
 	readyFor      = time.Second
 	readyPatience = 5 * time.Second
 )
 
-func (r *readiness) check(ctx context.Context) ([]string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now := r.now(); r.asked.IsZero() || now.Sub(r.asked) >= readyFor || now.Before(r.asked) {
+func (p *Probes) check(ctx context.Context) ([]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.Now(); p.asked.IsZero() || now.Sub(p.asked) >= readyFor || now.Before(p.asked) {
 		ctx, cancel := context.WithTimeout(ctx, readyPatience)
 		defer cancel()
-		r.found, r.err, r.asked = nil, r.probe(ctx), now
-		if r.weak != nil && r.err == nil {
-			r.found, r.err = r.weak(ctx)
+		p.found, p.err, p.asked = nil, p.Ready(ctx), now
+		if p.Weak != nil && p.err == nil {
+			p.found, p.err = p.Weak(ctx)
 		}
 	}
-	return r.found, r.err
+	return p.found, p.err
 }
 
-// probe reads from the store and writes to it. It writes this process's liveness slot,
+// try reads from the store and writes to it. It writes this process's liveness slot,
 // which is renewed anyway. A store that a failed write has poisoned refuses that.
-func probe(ctx context.Context, l *ledger.Ledger) error {
+func try(ctx context.Context, l *ledger.Ledger) error {
 	for _, err := range l.Threads(ctx, posthouse.ThreadQuery{Limit: 1}) {
 		if err != nil {
 			return err
