@@ -128,7 +128,7 @@ func (p *Proof) begin(w http.ResponseWriter, r *api.Request, b *verifyBody) erro
 	o := &sign.VerifyOptions{Thread: b.Thread, Witness: head, RequireSigned: len(ring.Keys()) > 0 && !b.AllowUnsigned, RequireGrants: b.RequireGrants, Concurrency: 1}
 	tails := map[string]uint64{}
 	o.Progress = func(t *sign.ThreadReport) {
-		if tails != nil && len(tails) == maxTails {
+		if len(tails) == maxTails {
 			tails = nil
 		}
 		if tails != nil {
