@@ -1,12 +1,15 @@
 // The parts that show lists, figures, proof, and what is loaded or goes wrong, with their states.
 
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Problem } from "../src/api/client";
+import type { Known } from "../src/data/people";
+import { queries } from "../src/data/query";
 import { Announced, announce } from "../src/parts/announce";
 import { Boundary } from "../src/parts/boundary";
 import { Bars, Line } from "../src/parts/chart";
 import { Button } from "../src/parts/button";
 import { Chip } from "../src/parts/chip";
+import { ChoosePerson } from "../src/parts/choose-person";
 import { DelayedActs, type Act, type Delayed } from "../src/parts/delayed";
 import { Fold, Folds, useFolds } from "../src/parts/fold";
 import { later } from "../src/parts/later";
@@ -28,6 +31,25 @@ const act = (step: Act["step"], error?: unknown): Delayed => ({
 });
 
 const days = [0, 0, 1, 7, 7, 4, 10, 5].map((value, i) => ({ name: String(20 + i), value }));
+
+const people: Known[] = [
+  { name: "carol", decides: "yes", known: ["token", "decided"] },
+  { name: "dana", decides: "yes", known: ["login"], barred: "dana has voted already" },
+  { name: "erin", decides: "no", known: ["token"], why: "erin is a viewer" },
+];
+const unknown: Known = { name: "carl", decides: "unknown", known: [], why: "carl is not known here" };
+queries.setQueryData(["people", ""], { items: people });
+queries.setQueryData(["people", "", unknown.name], unknown);
+
+/** PersonHere is the field with a name in it, judged once where that is sent. */
+function PersonHere({ typed, sent }: { typed: string; sent?: boolean }) {
+  const [name, setName] = useState(typed);
+  const judge = useRef<() => string>(undefined);
+  useEffect(() => {
+    if (sent) judge.current?.();
+  }, [sent]);
+  return <ChoosePerson label="to" value={name} set={setName} judge={judge} risk="Your vote is lost." />;
+}
 
 const Never = later(() => new Promise<() => null>(() => {}), <Skeleton rows={2} height={36} />);
 
@@ -118,6 +140,16 @@ export const more: Entry[] = [
           delayed={act("refused", new Problem({ code: "conflict", detail: "the task was retried by bob" }))}
         />,
       ],
+    ],
+  },
+  {
+    name: "ChoosePerson",
+    about: "a name of those that are known, and another one after a second confirmation",
+    states: [
+      ["empty", <PersonHere typed="" />],
+      ["known", <PersonHere typed="carol" />],
+      ["barred", <PersonHere typed="dana" />],
+      ["not known", <PersonHere typed="carl" sent />],
     ],
   },
   {
