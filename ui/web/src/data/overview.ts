@@ -36,9 +36,9 @@ export function useRate(status: Status | undefined, room: number): number[] {
 /** useWaits reports how long questions wait for people. Only an operator may. */
 export const useWaits = (may: boolean) =>
   useQuery({
-    queryKey: ["live", "waits"],
+    queryKey: ["waits"],
     enabled: may,
-    staleTime: 10_000,
+    refetchInterval: 30_000, // all questions of a month are read for it
     queryFn: ({ signal }) => get(api.GET("/api/waits", { signal })),
   });
 

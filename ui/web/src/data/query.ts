@@ -38,7 +38,7 @@ session.onmessage = () => {
 export const leave = () => session.postMessage("out");
 
 /** patience is how long an answer may take until it is asked for again, in milliseconds. */
-const patience = 10_000;
+const patience = 60_000;
 
 const isLive = (q: Query) => q.queryKey[0] === "live";
 
