@@ -74,6 +74,14 @@ func TestAccessOnRecord(t *testing.T) {
 		t.Errorf("as signals: %q", said)
 	}
 	all := h.get("/api/audit/export").want(http.StatusOK).body
+	if n := strings.Count(string(all), `"thread":"$access","seq"`); n == 0 {
+		t.Error("the whole trail has none of it")
+	}
+	var tokensMade struct{ Items []*audit.Act }
+	h.get("/api/audit?kind=token").want(http.StatusOK).into(&tokensMade)
+	if len(tokensMade.Items) != 2 {
+		t.Errorf("of all threads there are %d acts on tokens, want 2", len(tokensMade.Items))
+	}
 	for _, secret := range []string{canary, "canary", code, made.Token, h.secrets[tokens.Operator], cookie.Value} {
 		if strings.Contains(string(all), secret) {
 			t.Errorf("the trail has the secret %s", secret)

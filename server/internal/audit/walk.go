@@ -67,12 +67,16 @@ func (w *walk) threads() iter.Seq2[string, error] {
 		if w.after.thread != "" && !yield(w.after.thread, nil) {
 			return
 		}
+		// A thread with only the runtime's own signals is in no list of threads.
+		if w.after.thread == "" && strings.HasPrefix(authlog.Thread, w.prefix) && !yield(authlog.Thread, nil) {
+			return
+		}
 		for t, err := range w.ledger.Threads(w.ctx, posthouse.ThreadQuery{Prefix: w.prefix, After: w.after.thread}) {
 			if err != nil {
 				yield("", err)
 				return
 			}
-			if !yield(t.Thread, nil) {
+			if t.Thread != authlog.Thread && !yield(t.Thread, nil) {
 				return
 			}
 		}
