@@ -251,6 +251,8 @@ func (w *walk) change(act *Act, h *posthouse.Header) error {
 		act.What = joined(", ", cmp.Or(named(parts), "the state"), on)
 	case posthouse.KindRestartStep:
 		act.What = joined(", ", cmp.Or(strings.Join(h.Next, ", "), h.Node, "the step"), on)
+	case posthouse.KindCancel:
+		act.What, act.Reason = cmp.Or(on, "the run"), h.Error
 	default:
 		act.What = cmp.Or(on, "the run")
 	}

@@ -69,7 +69,7 @@ func TestActsAreToldInWords(t *testing.T) {
 		{signal(authlog.Thread, string(authlog.Refused), `{"count":12000,"of":[{"name":"2001:db8::/64","count":11000}],"others":1000}`), "refusal|ann|was refused|12000 times: 2001:db8::/64 11000, others 1000|"},
 		{signal(authlog.Thread, string(authlog.TokenMade), `{"person":"ci","role":"worker","groups":["gpu"]}`), "token|ann|made a token|ci · worker · groups gpu|"},
 		{change(posthouse.Header{Kind: posthouse.KindFork, Branch: "fork-2", ParentSeq: 12}), "change|ann|forked|branch fork-2 from #12|"},
-		{change(posthouse.Header{Kind: posthouse.KindCancel, Branch: posthouse.MainBranch}), "change|ann|cancelled|the run|"},
+		{change(posthouse.Header{Kind: posthouse.KindCancel, Branch: posthouse.MainBranch, Error: "it turned up"}), "change|ann|cancelled|the run|it turned up"},
 		{&posthouse.Event{Kind: posthouse.RecordRelease, Release: &posthouse.ReleaseInfo{Version: 2, By: "ann", Reason: "done"}}, "release|ann|released|version 2 of the thread|done"},
 	} {
 		c.event.At = time.Unix(1, 0)
