@@ -14,12 +14,15 @@ type Walk struct {
 	More   bool // there may be others
 }
 
-const walkPage = 500
+const (
+	walkPage = 500
+	walkLook = 200_000 // each page of what was decided finds its place in all threads anew: few pages are best
+)
 
 // Read calls each for the questions of a query, in the order of [List], until that returns false.
 // The query's After and Limit do not count.
 func (w *Walk) Read(ctx context.Context, l *ledger.Ledger, q Query, each func(*Item) bool) error {
-	q.After, q.Limit = "", walkPage
+	q.After, q.Limit, q.Look = "", walkPage, walkLook
 	for pages := 1; ; pages++ {
 		page, err := List(ctx, l, &q)
 		if err != nil {
