@@ -38,6 +38,9 @@ export const questionOf = (r: Row): Wait | undefined => r.asked?.find(asksPeople
 /** isFork tells the first row of a fork from one that was copied with its thread: both name a source. */
 export const isFork = (r: Pick<Row, "kind">) => r.kind === "fork";
 
+/** failed tells a failed row from others with an error: a cancel has its reason there, a fork its source's error. */
+export const failed = (r: Row) => r.status === "failed" || (!!r.error && r.status !== "cancelled" && !isFork(r));
+
 /** retries says how often the node of a row, or a step of it, was tried again. */
 export const retries = (r: Row): number => Math.max(r.attempts ?? 0, r.tries ?? 0, 1) - 1;
 
@@ -63,7 +66,7 @@ export const kept: Record<Filter, (r: Row) => boolean> = {
   all: () => true,
   gates: (r) => questionOf(r) !== undefined,
   effects: (r) => (r.effects ?? []).length > 0,
-  failures: (r) => r.status === "failed" || !!r.error || retries(r) > 0 || !!r.lastError,
+  failures: (r) => failed(r) || retries(r) > 0 || !!r.lastError,
   forks: isFork,
   people: (r) => !!r.by,
 };

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { marked } from "../text/hidden";
 import { threadPath } from "./address";
-import { asksPeople, questionOf, type Item } from "./items";
+import { asksPeople, failed, questionOf, type Item } from "./items";
 import type { Slice, Track } from "./lanes";
 import css from "./lane.module.css";
 
@@ -77,7 +77,7 @@ function Sign({ item, x, track, head }: { item: Item; x: number; track: Track; h
             : css.good;
     return <rect x={x - 5} y={half - 5} width={10} height={10} rx={1} className={`${css.diamond} ${tone}`} />;
   }
-  if (row.status === "failed" || row.error) return <circle cx={x} cy={half} r={head ? 5.5 : 4.5} className={css.bad} />;
+  if (failed(row)) return <circle cx={x} cy={half} r={head ? 5.5 : 4.5} className={css.bad} />;
   const effect = row.effects?.find((e) => e.status === "unknown") ?? row.effects?.at(-1);
   if (effect) {
     const tone = effect.status === "unknown" ? css.unknown : effect.status === "executed" ? css.good : css.runs;

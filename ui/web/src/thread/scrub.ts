@@ -1,6 +1,6 @@
 // The line of one branch from left to right: what ran, what waited, and how long. Nothing here draws.
 
-import { asksPeople, questionOf, type Row } from "./items";
+import { asksPeople, failed, questionOf, type Row } from "./items";
 
 export type Mode = "order" | "time";
 export type Tone = "finished" | "running" | "waiting" | "acted" | "failed" | "idle" | "unknown";
@@ -84,7 +84,7 @@ function stretchesOf(line: Row[], running: boolean, now: number): Stretch[] {
 
 function toneOf(r: Row): Tone {
   if (r.effects?.some((e) => e.status === "unknown")) return "unknown";
-  if (r.status === "failed" || r.error) return "failed";
+  if (failed(r)) return "failed";
   if (r.effects?.some((e) => e.status === "executed")) return "acted";
   return "finished";
 }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { Item, Row } from "./items";
+import { kept, type Item, type Row } from "./items";
 import { retriedOf, stepOf, tagOf, tookOf, wordsOf } from "./tell";
 
 vi.mock("../gate/decide", () => ({ done: (verdict: string) => ({ edit: "edited" })[verdict] ?? verdict }));
@@ -34,6 +34,16 @@ test("a question that a person edited has that word", () => {
     { id: "g", name: "pay", kind: "approval", state: "decided" as const, verdict: "edit" as const, by: "dana" },
   ];
   expect(tagOf(item({ asked }), undefined)).toEqual({ state: "edited", by: "dana" });
+});
+
+test("a cancel and a fork are no failures, though they hold a reason or an error", () => {
+  const cancel = item({ kind: "cancel", status: "cancelled", error: "it turned up" });
+  expect(tagOf(cancel, "cancelled")).toEqual({ state: "cancelled" });
+  expect(kept.failures(cancel.row)).toBe(false);
+  const fork = item({ kind: "fork", status: "interrupted", error: "no answer" });
+  expect(tagOf(fork, undefined)).toEqual({ state: "forked" });
+  expect(kept.failures(fork.row)).toBe(false);
+  expect(tagOf(item({ status: "failed", error: "no answer" }), undefined)).toEqual({ state: "failed" });
 });
 
 test("a folded run says how long it went on", () => {

@@ -2,7 +2,7 @@
 
 import { done } from "../gate/decide";
 import { length } from "../parts/time";
-import { asksPeople, isFork, questionOf, retries, type Item, type Row, type Wait } from "./items";
+import { asksPeople, failed, isFork, questionOf, retries, type Item, type Row, type Wait } from "./items";
 
 const kinds: Record<string, string> = { fail: "failure", update: "update by hand" };
 
@@ -82,7 +82,8 @@ export function tagOf(item: Item, head: string | undefined): Tag | undefined {
   if (item.now) return { state: "running" };
   const asked = questionOf(row);
   if (asked) return { state: stateOfGate(asked), ...(asked.state === "decided" && asked.by ? { by: asked.by } : {}) };
-  if (row.status === "failed" || row.error) return { state: "failed" };
+  if (failed(row)) return { state: "failed" };
+  if (row.status === "cancelled") return { state: "cancelled" };
   const effect = row.effects?.find((e) => e.status === "unknown") ?? row.effects?.at(-1);
   if (effect) return { state: effect.status };
   if (head && told.has(head)) return { state: head };
