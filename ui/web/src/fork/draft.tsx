@@ -1,6 +1,7 @@
 import { useCheckpoint } from "../data/checkpoints";
 import { GitFork } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
+import { useSearch } from "wouter";
 import { api, get, Problem } from "../api/client";
 import type { Checkpoint } from "../data/checkpoints";
 import { useMe } from "../data/me";
@@ -31,6 +32,7 @@ const typed = new Map<string, { value: Node; branch: string; run: boolean }>();
 export function Draft({ at, go }: Props) {
   const me = useMe();
   const wide = useWide();
+  const version = new URLSearchParams(useSearch()).get("version");
   const state = useCheckpoint(at.id, true);
   const program = useProgram(at.graph ?? "");
   const schema = useMemo(() => onRecord(program.data?.state), [program.data]);
@@ -109,7 +111,17 @@ export function Draft({ at, go }: Props) {
             <GitFork size={16} strokeWidth={1.5} aria-hidden /> Fork from #{at.seq}
           </h2>
           <p className={css.quiet}>
-            A branch that begins with this state. <Said>{at.branch}</Said> and all that is on record stay as they are.
+            {version ? (
+              <>
+                Version <Said>{version}</Said> stays as it is. The fork belongs to the thread that has its name now:
+                where that name is free, it takes it.
+              </>
+            ) : (
+              <>
+                A branch that begins with this state. <Said>{at.branch}</Said> and all that is on record stay as they
+                are.
+              </>
+            )}
           </p>
           <label className={css.name}>
             <span>Name</span>

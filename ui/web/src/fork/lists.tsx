@@ -45,13 +45,18 @@ export function Lists({ plan, branch }: { plan: Plan; branch: string }) {
         help={bare > 0 ? `${bare} ${bare === 1 ? "acts" : "act"} without asking` : "nothing acts without a decision"}
         bad={bare > 0}
         last
-        empty="nothing does"
+        empty={plan.next.length > 0 ? "nothing on record" : "nothing does"}
       >
         {[
           ...plan.asks.map((g) => <GateLine key={g.gate} gate={g} branch={branch} />),
           ...plan.acts.map((s) => <StepLine key={`${s.seq}/${s.name}/${s.occurrence}`} step={s} acts />),
         ]}
       </Group>
+      {plan.next.length > 0 && (
+        <p className={css.more}>
+          What <Said>{plan.next.join(", ")}</Said> does that was not done before is not on record: it may ask or act.
+        </p>
+      )}
       {plan.more ? <p className={css.more}>and {plan.more.toLocaleString("en")} more</p> : null}
     </div>
   );
