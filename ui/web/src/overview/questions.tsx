@@ -31,11 +31,13 @@ const first = 12;
 
 /** Questions shows what waits for people: by question, and by person where the role allows. */
 export function Questions({
+  may,
   waits,
   open,
   more,
   error,
 }: {
+  may: boolean;
   waits: Waits | undefined;
   open: Record<string, number> | undefined;
   more: boolean | undefined;
@@ -69,11 +71,18 @@ export function Questions({
         )}
       </>
     );
-  // Without waits the person is no operator.
+  // Without waits the person is no operator, or they are not here yet.
   const names = Object.entries(open ?? {}).sort((a, b) => b[1] - a[1]);
   if (!open) return null;
   return (
-    <Part title="Waits by question" says="open now; who decided, how fast and how much a day is shown to operators">
+    <Part
+      title="Waits by question"
+      says={
+        may
+          ? "open now; who decided and how fast is being counted"
+          : "open now; who decided, how fast and how much a day is shown to operators"
+      }
+    >
       {names.length === 0 ? (
         <Quiet>Nothing waits for a decision.</Quiet>
       ) : (

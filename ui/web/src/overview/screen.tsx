@@ -72,6 +72,7 @@ export function OverviewScreen() {
         <div className={css.columns}>
           <div>
             <Questions
+              may={operator}
               waits={waits.data}
               open={open.data?.counts}
               more={open.data?.more}
