@@ -1,6 +1,6 @@
 import { AlarmClock, Check, Ellipsis, Forward, PenLine, Reply, RotateCcw, Undo2, X } from "lucide-react";
 import { useMemo, useRef, useState, type ReactNode } from "react";
-import { Problem, type Gate } from "../api/client";
+import type { Gate } from "../api/client";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
@@ -9,7 +9,7 @@ import { useDecides, useMe } from "../data/me";
 import { Said } from "../parts/said";
 import { useKeys } from "../shell/keys";
 import { Confirm } from "./confirm";
-import { forget, moves, replacedBy, useOutcome, type Verb } from "./decide";
+import { forget, moves, replacedBy, useOutcome, wasHeard, type Verb } from "./decide";
 import type { Draft } from "./draft";
 import { handed, isUnknown, wordOf } from "./right";
 import { useSnoozed } from "./snoozed";
@@ -88,8 +88,8 @@ export function Actions({ gate, settled, draft, folded, showAll, byItself, go }:
     return (
       <Late
         name={wordOf(gate, confirmed.verb).name}
-        over={gate.state === "expired" || (!!gate.expiresAt && Date.parse(gate.expiresAt) <= Date.now())}
-        sent={outcome !== undefined}
+        gate={gate}
+        outcome={outcome}
         reason={draft.reason}
         close={() => draft.open(undefined)}
       />
@@ -99,7 +99,7 @@ export function Actions({ gate, settled, draft, folded, showAll, byItself, go }:
   return (
     <footer className={css.bar}>
       <div className={css.in}>
-        {outcome?.step === "refused" && <Refused gate={gate} error={outcome.error} go={go} />}
+        {outcome?.step === "refused" && <Refused gate={gate} error={outcome.error} verb={outcome.verb} go={go} />}
         {snoozed && <Back gate={gate} at={snoozed} />}
         {busy ? (
           <p className={css.sending} role="status">
@@ -200,17 +200,15 @@ function Buttons({
   );
 }
 
-/** wasHeard says whether the server answered, so that a refusal is known to be one. */
-const wasHeard = (error: unknown) =>
-  error instanceof Problem && error.body.status !== undefined && error.body.status < 500;
+type RefusedProps = { gate: Gate; error: unknown; verb: Verb; go: (id: string) => void };
 
-function Refused({ gate, error, go }: { gate: Gate; error: unknown; go: (id: string) => void }) {
+function Refused({ gate, error, verb, go }: RefusedProps) {
   const next = replacedBy(error);
   const heard = wasHeard(error);
   const since = useMemo(() => Date.now(), [error]);
   const now = useGate(gate.id, !heard && !inSession(gate));
-  // Since the server is back, it is known: a decision that arrived would be on record.
-  const lost = !heard && now.dataUpdatedAt > since && now.data?.state === "open";
+  // Since the server is back, it is known: one that arrived would be on record, and none could follow.
+  const lost = !heard && now.dataUpdatedAt > since && now.data?.may.includes(verb);
   return (
     <div className={css.refused}>
       {lost ? (

@@ -81,6 +81,10 @@ export async function send(gate: Gate, d: Draft, by: Send = byLogin): Promise<vo
   void queries.invalidateQueries({ queryKey: ["sessions"] });
 }
 
+/** wasHeard says whether the server answered, so that a refusal is known to be one. */
+export const wasHeard = (error: unknown) =>
+  error instanceof Problem && error.body.status !== undefined && error.body.status < 500;
+
 export type Send = (gate: Gate, d: Draft) => Promise<Outcome>;
 
 /** Sending is how decisions are sent: by who is logged in, unless a page says otherwise. */
@@ -108,8 +112,14 @@ async function byLogin(gate: Gate, d: Draft): Promise<Outcome> {
   }
   const body = { reason: d.reason, shown: gate.hash, ...(d.value ? { value: compact(d.value) } : {}) };
   const init = { params: { path: { id: gate.id } }, body };
-  const { data, status } = await ask<unknown>(post(d.verb, init));
-  return followed(d.verb, status, data as Followed);
+  try {
+    const { data, status } = await ask<unknown>(post(d.verb, init));
+    return followed(d.verb, status, data as Followed);
+  } catch (error) {
+    if (wasHeard(error)) throw error;
+    const later = await import("./arrived").catch(() => undefined);
+    return (await later?.arrived(gate, d)) ?? Promise.reject(error);
+  }
 }
 
 function post(

@@ -1,14 +1,19 @@
 import { useEffect, useRef } from "react";
+import type { Gate } from "../api/client";
 import { Button } from "../parts/button";
 import { Said } from "../parts/said";
+import { wasHeard, type Outcome } from "./decide";
 import css from "./actions.module.css";
 
-type Props = { name: string; over: boolean; sent: boolean; reason: string; close: () => void };
+type Props = { name: string; gate: Gate; outcome: Outcome | undefined; reason: string; close: () => void };
 
 /** Late says that others decided while a decision was being written, or that its time was over. What was typed stays. */
-export function Late({ name, over, sent, reason, close }: Props) {
+export function Late({ name, gate, outcome, reason, close }: Props) {
   const end = useRef<HTMLButtonElement>(null);
   useEffect(() => end.current?.focus(), []);
+  const passed = !!gate.expiresAt && Date.parse(gate.expiresAt) <= Date.now();
+  const over = gate.state === "expired" || (gate.state === "open" && passed);
+  const unheard = outcome?.step === "refused" && !wasHeard(outcome.error);
   const why = over ? "its deadline passed" : "it was decided";
   return (
     <footer className={css.bar}>
@@ -18,9 +23,11 @@ export function Late({ name, over, sent, reason, close }: Props) {
             Close
           </Button>
           <span className={css.barred}>
-            {sent
-              ? `“${name}” came too late: ${why} before.`
-              : `${why.charAt(0).toUpperCase()}${why.slice(1)} while you wrote. “${name}” was not sent.`}
+            {unheard
+              ? `No answer came to “${name}”. Whether it arrived is on record: look who decided or voted.`
+              : outcome
+                ? `“${name}” came too late: ${why} before.`
+                : `${why.charAt(0).toUpperCase()}${why.slice(1)} while you wrote. “${name}” was not sent.`}
           </span>
         </div>
         {reason && (
