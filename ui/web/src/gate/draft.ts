@@ -9,6 +9,9 @@ import type { Verb } from "./decide";
 const reasons = new Map<string, string>();
 const values = new Map<string, Node>();
 
+/** typed is the reason that was typed for a gate. */
+export const typed = (gate: string) => reasons.get(gate) ?? "";
+
 export type Draft = ReturnType<typeof useDraft>;
 
 /** A Check looks at what was typed into a form, shows what is wrong there, and returns it in words. */
@@ -19,7 +22,7 @@ const takesValue = (verb: Verb | undefined) => verb === "edit" || verb === "resp
 /** useDraft is a decision that is not sent: its verb, reason, person and value. */
 export function useDraft(gate: Gate) {
   const [verb, setVerb] = useState<Verb>();
-  const [reason, setReason] = useState(reasons.get(gate.id) ?? "");
+  const [reason, setReason] = useState(typed(gate.id));
   const [to, setTo] = useState("");
   const schema = onRecord(gate.schema);
   const edit = useEdit(verb === "respond" ? schema : undefined);

@@ -1,12 +1,12 @@
 import { Check, RotateCcw, TriangleAlert, X, PenLine, Reply } from "lucide-react";
-import { useEffect, useState, type ReactNode } from "react";
-import { Problem, type Gate } from "../api/client";
+import { useEffect, useRef, useState, type ReactNode } from "react";
+import type { Gate } from "../api/client";
 import { Approved } from "../gate/content";
 import { Changes } from "../gate/changes";
 import { Confirm } from "../gate/confirm";
-import { forget, stateOf, useOutcome, type Verb } from "../gate/decide";
+import { forget, stateOf, useOutcome, wasHeard, type Verb } from "../gate/decide";
 import { Intent, Rest } from "../gate/detail";
-import { useDraft, type Draft } from "../gate/draft";
+import { typed, useDraft, type Draft } from "../gate/draft";
 import { Duplicates } from "../gate/duplicates";
 import { isUnknown, wordOf } from "../gate/right";
 import { DecidedBy } from "../gate/settled";
@@ -20,11 +20,14 @@ import { Hidden, Said } from "../parts/said";
 import { Ago, At, left, useNow } from "../parts/time";
 import { Logo } from "../shell/logo";
 import { onRecord, texts } from "../text/json";
+import { Bad, hasEnded } from "./bad";
 import { gateOf, look, type Asked, type Link } from "./link";
 import css from "./screen.module.css";
 
 const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
 const ValueForm = later(async () => (await import("../gate/form")).ValueForm);
+
+const pause = 15_000;
 
 /** LinkScreen is the page of a link that carries the right to decide one question. */
 export function LinkScreen({ link }: { link: Link }) {
@@ -43,10 +46,15 @@ export function LinkScreen({ link }: { link: Link }) {
     if (outcome?.step !== "sending") void read();
   }, [outcome?.step]);
   useEffect(() => {
-    const seen = () => document.visibilityState === "visible" && void read();
+    if (hasEnded(error)) return;
+    const seen = () => document.visibilityState === "visible" && outcome?.step !== "sending" && void read();
     document.addEventListener("visibilitychange", seen);
-    return () => document.removeEventListener("visibilitychange", seen);
-  }, []);
+    const timer = setInterval(seen, pause); // what other branches ask, and what others decide, shows by itself
+    return () => {
+      document.removeEventListener("visibilitychange", seen);
+      clearInterval(timer);
+    };
+  }, [hasEnded(error), outcome?.step]);
   return (
     <div className={css.page}>
       <header className={css.header}>
@@ -62,41 +70,17 @@ export function LinkScreen({ link }: { link: Link }) {
         )}
       </header>
       {asked && !hasEnded(error) ? (
-        <Question key={asked.gate.id} asked={asked} error={error} />
+        <Question key={asked.gate.id} asked={asked} error={error} read={read} />
       ) : (
         <main className={css.in}>
-          {error !== undefined && <Bad error={error} again={read} sent={outcome?.step === "refused"} />}
+          {error !== undefined && <Bad error={error} again={read} outcome={outcome} reason={typed(link.id)} />}
         </main>
       )}
     </div>
   );
 }
 
-const hasEnded = (error: unknown) => error instanceof Problem && error.code === "unauthenticated";
-
-/** Bad says why a link shows nothing, or nothing any more. */
-function Bad({ error, again, sent }: { error: unknown; again: () => void; sent: boolean }) {
-  if (hasEnded(error))
-    return (
-      <div className={css.bad} role="alert">
-        <h1>This link is not good, or not any more</h1>
-        <p>
-          It ends with the deadline of its question, after a week at the latest, and when another one was sent to the
-          same person. Nothing was decided by {sent ? "what you sent" : "opening it"}. Ask whoever sent it for another.
-        </p>
-      </div>
-    );
-  return (
-    <>
-      <Failure error={error} safe="Nothing was decided." />
-      <p className={css.again}>
-        <Button onClick={again}>Try again</Button>
-      </p>
-    </>
-  );
-}
-
-function Question({ asked, error }: { asked: Asked; error: unknown }) {
+function Question({ asked, error, read }: { asked: Asked; error: unknown; read: () => void }) {
   const gate = gateOf(asked);
   const now = useNow();
   const folds = useFolds();
@@ -108,9 +92,18 @@ function Question({ asked, error }: { asked: Asked; error: unknown }) {
   useEffect(() => {
     if (settled || outcome?.step === "acknowledged") draft.open(undefined);
   }, [settled, outcome?.step]);
+  const main = useRef<HTMLElement>(null);
+  const began = useRef(false);
+  useEffect(() => {
+    // Somebody may have approved the same on another branch by now.
+    if (draft.verb) read();
+    // What had the focus is gone: keys and screen readers go on from the question.
+    else if (began.current && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+    began.current = true;
+  }, [draft.verb, outcome?.step]);
   return (
     <Folds scope={folds.scope}>
-      <main className={css.scroll}>
+      <main ref={main} tabIndex={-1} className={css.scroll}>
         <div className={css.in}>
           <Chip state={state} also={!settled && gate.expiresAt ? left(gate.expiresAt, now) : undefined} />
           <Intent text={gate.intent} />
@@ -260,7 +253,7 @@ function Bar({ gate, draft, folded, showAll }: { gate: Gate; draft: Draft; folde
             <Failure
               error={outcome.error}
               safe={
-                outcome.error instanceof Problem && (outcome.error.body.status ?? 500) < 500
+                wasHeard(outcome.error)
                   ? "Nothing was decided by this."
                   : "It is not known whether the decision arrived. A decision counts once, so it can be sent again."
               }
