@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { Link } from "wouter";
 import type { Gate } from "../api/client";
-import { useOutcome } from "../gate/decide";
+import { useOutcome, wasHeard } from "../gate/decide";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
 import { Inline, Value } from "../parts/value";
@@ -188,6 +188,7 @@ function RowState({ id, state }: { id: string; state: string }) {
     return (
       <span className={`${css.state} ${css.bad}`} data-outcome="refused">
         <Said>{outcome.error instanceof Error ? outcome.error.message : String(outcome.error)}</Said>
+        {!wasHeard(outcome.error) && " It is not known whether the decision arrived."}
       </span>
     );
   return (

@@ -2,20 +2,30 @@ import { Check, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { Gate } from "../api/client";
-import { outcomeOf, send } from "../gate/decide";
+import { duplicatedOf } from "../data/duplicates";
+import { outcomeOf, send, wasHeard } from "../gate/decide";
 import { useReady } from "../gate/ready";
 import { announce } from "../parts/announce";
 import { Button } from "../parts/button";
 import { Folds, useFolds } from "../parts/fold";
+import { Failure } from "../parts/notice";
 import { Said } from "../parts/said";
 import { useNow } from "../parts/time";
 import { SetTable, useCells } from "./set-table";
-import { reasons, takes, whyNot, type Left, type Verb } from "./together";
+import { elsewhere, reasons, takes, whyNot, type Left, type Verb } from "./together";
 import css from "./set.module.css";
 
 const atOnce = 4;
 
-type Sent = { verb: Verb; done: number; of: number; refused: number; left: { why: string }[] };
+type Sent = {
+  verb: Verb;
+  done: number;
+  of: number;
+  refused: number;
+  unheard: number;
+  over: boolean;
+  left: { why: string }[];
+};
 
 type Props = { gates: Gate[]; left: Left[]; unread: boolean; gone: Set<string>; address: (id: string) => string };
 
@@ -30,9 +40,10 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
   const [verb, setVerb] = useState<Verb>();
   const [reason, setReason] = useState("");
   const [sent, setSent] = useState<Sent>();
+  const [error, setError] = useState<unknown>();
   const { folded, showAll, scope } = useFolds();
   const end = useRef<HTMLButtonElement>(null);
-  const busy = sent !== undefined && sent.done < sent.of;
+  const busy = sent !== undefined && !sent.over;
   const isOpen = (g: Gate) => !gone.has(g.id) && outcomeOf(g.id)?.step !== "acknowledged";
   const chosen = gates.filter((g) => !out.has(g.id) && isOpen(g));
   const given = (v: Verb) => chosen.filter((g) => takes(g, v, now));
@@ -44,20 +55,46 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
     setOut(next);
   };
   const run = async (v: Verb) => {
-    const queue = given(v);
-    if (queue.length === 0) return;
+    const asked = given(v);
+    if (asked.length === 0) return;
     setVerb(undefined);
-    const so: Sent = { verb: v, done: 0, of: queue.length, refused: 0, left: [...kept(v), ...left] };
+    setError(undefined);
+    const so: Sent = {
+      verb: v,
+      done: 0,
+      of: asked.length,
+      refused: 0,
+      unheard: 0,
+      over: false,
+      left: [...kept(v), ...left],
+    };
     setSent({ ...so });
+    let twice = new Set<string>();
+    try {
+      // Since the set was opened, another branch may ask the same, or have it done already.
+      if (v === "approve") twice = await duplicatedOf(asked);
+    } catch (e) {
+      setError(e);
+      setSent(undefined);
+      setVerb(v);
+      return;
+    }
+    const queue = asked.filter((g) => !twice.has(g.id));
+    so.of = queue.length;
+    so.left.push(...asked.flatMap((g) => (twice.has(g.id) ? [{ why: elsewhere }] : [])));
+    setOut(new Set([...out, ...twice]));
     const work = async () => {
       for (let g = queue.shift(); g; g = queue.shift()) {
         await send(g, { verb: v, reason });
         so.done++;
-        if (outcomeOf(g.id)?.step === "refused") so.refused++;
+        const outcome = outcomeOf(g.id);
+        if (outcome?.step === "refused") so[wasHeard(outcome.error) ? "refused" : "unheard"]++;
         setSent({ ...so });
       }
     };
     await Promise.all(Array.from({ length: atOnce }, work));
+    so.over = true;
+    setSent({ ...so });
     announce(became(so));
   };
   useEffect(() => {
@@ -92,6 +129,7 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
         {left.length > 0 && <LeftOut left={left} address={address} />}
       </div>
       <footer className={css.bar}>
+        {error !== undefined && <Failure error={error} safe="Nothing was sent." />}
         {sent && (
           <p role="status" className={css.says}>
             {busy ? `${sent.done} of ${sent.of} sent` : became(sent)}
@@ -195,8 +233,9 @@ function notes(g: Gate, now: number): string {
 }
 
 /** became says what came of a set, with what was left out of it. */
-function became({ verb, done, of, refused, left }: Sent): string {
-  const said = [`${done - refused} of ${of} ${past[verb]}: each row says what became of it.`];
+function became({ verb, done, of, refused, unheard, left }: Sent): string {
+  const said = [`${done - refused - unheard} of ${of} ${past[verb]}: each row says what became of it.`];
+  if (unheard > 0) said.push(`${unheard} without an answer: look at each before you send it again.`);
   if (refused > 0) said.push(`${refused} refused.`);
   if (left.length > 0) said.push(`${left.length} left out (${reasons(left)}).`);
   return said.join(" ");

@@ -27,6 +27,9 @@ export function whyNot(g: Gate, verb: Verb, now: number): string {
   return g.barred ?? `you may not ${verb} it`;
 }
 
+/** Elsewhere is why a question of which there are two is decided by itself. */
+export const elsewhere = "another branch asks, or did, the same";
+
 const hides = (g: Gate) => hiddenIn([g.intent, g.thread, ...texts(onRecord(g.payload))]).length > 0;
 
 /** alone says why a question has to be decided by itself, or nothing. */
@@ -55,8 +58,7 @@ export function together(gates: Gate[], now = Date.now(), also = new Set<string>
   const branches = new Map<string, Set<string>>();
   for (const g of gates) branches.set(g.thread, (branches.get(g.thread) ?? new Set()).add(g.branch));
   const alone = (g: Gate) =>
-    aloneAt(g, now) ||
-    (also.has(g.id) || (branches.get(g.thread)?.size ?? 0) > 1 ? "another branch asks, or did, the same" : "");
+    aloneAt(g, now) || (also.has(g.id) || (branches.get(g.thread)?.size ?? 0) > 1 ? elsewhere : "");
   const alike = new Map<string, Gate[]>();
   for (const g of gates) {
     if (alone(g)) continue;
