@@ -7,6 +7,7 @@ import css from "./value.module.css";
 
 const maxRows = 12;
 const maxText = 2000;
+const maxLines = 40;
 
 /** LongLists says how many rows a list or an object has at most before it folds. */
 export const LongLists = createContext(maxRows);
@@ -37,10 +38,11 @@ function Leaf({ source }: { source: string }) {
   if (source[0] !== '"') return <code className={css.leaf}>{source}</code>;
   const text = JSON.parse(source) as string;
   const shown = spoken(text);
-  if (shown.length <= maxText) return <code className={css.leaf}>{shown}</code>;
+  const first = shown.split("\n", maxLines).join("\n").slice(0, maxText);
+  if (first === shown) return <code className={css.leaf}>{shown}</code>;
   return (
     <Fold
-      first={<code className={css.leaf}>{shown.slice(0, maxText)}…</code>}
+      first={<code className={css.leaf}>{first}…</code>}
       rest={() => <code className={css.leaf}>{shown}</code>}
       size={`${text.length.toLocaleString("en")} characters`}
     />
