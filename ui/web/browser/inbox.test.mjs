@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, open, person, start } from "./server.mjs";
+import { launch, open, person, questionOf, start } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -254,5 +254,24 @@ test("a viewer sees all that waits, and reads once that they decide nothing", as
   await page.getByRole("link", { name: "Decided" }).first().click();
   await page.getByRole("link", { name: "Expired" }).click();
   await page.waitForFunction(() => /expired/.test(document.querySelector("main li a")?.innerText ?? ""));
+  await close();
+});
+
+test("a decision whose answer is lost is shown as it is on record, and no other is called too late", async () => {
+  const gate = await questionOf(server, "refund-8905");
+  const { page, close } = await open(browser, server, `/gates/${gate.id}`);
+  await page.route(/\/approve/, async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.getByRole("button", { name: "Approve" }).first().click();
+  await page.getByRole("textbox", { name: "reason" }).fill("as agreed");
+  await page.keyboard.press("Shift+Enter");
+  await page
+    .getByText(/approved by operator|as agreed/)
+    .first()
+    .waitFor();
+  await page.getByRole("button", { name: "Approve" }).waitFor({ state: "detached" });
+  assert.doesNotMatch(await page.locator("body").innerText(), /too late|did not arrive|not known/);
   await close();
 });

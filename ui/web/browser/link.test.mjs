@@ -204,3 +204,48 @@ test("a link that expired or whose maker lost the access shows no question", asy
     await close();
   }
 });
+
+/** paid begins an invoice of a name, and returns the question whether to pay it. */
+async function paid(id) {
+  const input = { Number: id, Supplier: "Acme GmbH", IBAN: "DE89370400440532013000", Amount: 12.5, Currency: "EUR" };
+  await ask("POST", "/programs/invoice/runs", { id, input });
+  return questionOf(server, id);
+}
+
+test("a link that is open warns of what another branch did meanwhile", async () => {
+  const gate = await paid("forked-link");
+  const { page, sent, close } = await follow(gate, "carol");
+  await ask("POST", `/checkpoints/${gate.checkpoint}/fork`, {});
+  const other = async () =>
+    (await ask("GET", "/gates?state=open&thread=forked-link")).items.find((g) => g.branch !== gate.branch);
+  let twin;
+  while (!(twin = await other())) await new Promise((done) => setTimeout(done, 50));
+  await ask("POST", `/gates/${twin.id}/approve`, { shown: twin.hash }, operator);
+  await page.getByRole("button", { name: "Approve" }).tap();
+  const confirm = page.getByRole("form", { name: "Approve: confirm" });
+  await confirm.getByText(/did the same already.*it is done twice/).waitFor();
+  await page.keyboard.press("Escape");
+  await confirm.waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "MAIN");
+  assert.deepEqual(sent, []);
+  await close();
+});
+
+test("a link that ended before an answer came says that it is not known, and shows what was typed", async () => {
+  const gate = await paid("lost-link");
+  const { page, close } = await follow(gate, "carol");
+  await page.route(/decide-by-token/, async (route) => {
+    await route.fetch();
+    await page.route(/by-token/, (r) => r.fulfill({ status: 401, json: { code: "unauthenticated", status: 401 } }));
+    await route.abort();
+  });
+  await page.getByRole("button", { name: "Approve" }).tap();
+  const confirm = page.getByRole("form", { name: "Approve: confirm" });
+  await confirm.getByRole("textbox", { name: "reason" }).fill("as agreed");
+  await confirm.getByRole("button", { name: "Approve" }).tap();
+  await page.getByRole("heading", { name: ended }).waitFor();
+  const said = await page.locator("main").innerText();
+  assert.match(said, /not known here whether it is on record[\s\S]*as agreed/);
+  assert.doesNotMatch(said, /Nothing was decided/);
+  await close();
+});
