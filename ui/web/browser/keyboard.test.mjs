@@ -113,10 +113,17 @@ test("the list of threads is one stop of Tab, Space chooses, and Back leads to t
   for (let i = 0; i < 30; i++) {
     const was = await page.evaluate(() => document.activeElement.textContent);
     await page.keyboard.press("ArrowDown");
-    await page.waitForFunction((was) => {
-      const at = document.activeElement;
-      return at?.matches("[role=row][aria-current] a") && at.textContent !== was;
-    }, was);
+    const moved = (timeout) =>
+      page.waitForFunction(
+        (was) => {
+          const at = document.activeElement;
+          return at?.matches("[role=row][aria-current] a") && at.textContent !== was;
+        },
+        was,
+        { timeout },
+      );
+    // A run of the test before may end now: a key is lost on a row that moves away at that moment.
+    await moved(2000).catch(() => page.keyboard.press("ArrowDown").then(() => moved(30_000)));
   }
   const scroll = page.getByRole("group", { name: "list of threads" });
   const top = await scroll.evaluate((e) => e.scrollTop);
