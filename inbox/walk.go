@@ -20,7 +20,7 @@ const (
 )
 
 // Read calls each for the questions of a query, in the order of [List], until that returns false.
-// The query's After and Limit do not count.
+// The query's After, Limit and Look do not count.
 func (w *Walk) Read(ctx context.Context, l *ledger.Ledger, q Query, each func(*Item) bool) error {
 	q.After, q.Limit, q.Look = "", walkPage, walkLook
 	for pages := 1; ; pages++ {

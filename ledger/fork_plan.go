@@ -14,7 +14,7 @@ import (
 
 // A ForkPlan says what [Ledger.Fork] would do with the same options, and what its program would do
 // again after the checkpoint, as far as the source's branch shows: with another state it may go
-// another way.
+// another way. Where the source failed or stopped, nothing shows what Next would ask or do.
 type ForkPlan struct {
 	Thread string           `json:"thread"` // of the fork
 	Branch string           `json:"branch"` // of the fork; another one if it is taken by then

@@ -64,6 +64,9 @@ func showPlan(e *env.Env, c *server.Checkpoint) {
 	if p.More > 0 {
 		e.Line("\nand %d more", p.More)
 	}
+	if len(p.Next) > 0 {
+		e.Line("\nwhat %s does that was not done before is not on record: it may ask or act", term.Visible(strings.Join(p.Next, ", ")))
+	}
 	e.Line("\nnothing was forked: leave --dry-run out")
 }
 
