@@ -1,6 +1,7 @@
 import { QueryClient, type Query } from "@tanstack/react-query";
 import { onEnded, Problem } from "../api/client";
 import { Feed } from "./live";
+import { Reads } from "./reads";
 
 /** login leads to the login page, and from there back to the address that was asked for. */
 export function login() {
@@ -37,23 +38,9 @@ session.onmessage = () => {
 /** leave tells the other tabs that the person of this one logs out. */
 export const leave = () => session.postMessage("out");
 
-/** patience is how long an answer may take until it is asked for again, in milliseconds. */
-const patience = 60_000;
-
 const isLive = (q: Query) => q.queryKey[0] === "live";
 
-/** seen has, of each read that was under way at a mark, when that was and which read of its query it is. */
-const seen = new WeakMap<Query, { read: number; at: number }>();
-
-/** isUnderWay says whether a query is being read, and was not for too long: that answer may never come. */
-function isUnderWay(q: Query): boolean {
-  if (q.state.fetchStatus !== "fetching") return false;
-  const read = q.state.dataUpdateCount + q.state.errorUpdateCount;
-  const before = seen.get(q);
-  if (before?.read === read) return Date.now() - before.at < patience || !seen.delete(q);
-  seen.set(q, { read, at: Date.now() });
-  return true;
-}
+const reads = new Reads();
 
 /**
  * stale has what is shown read again, and says whether some of it was being read already. That is not
@@ -61,7 +48,8 @@ function isUnderWay(q: Query): boolean {
  */
 function stale(): boolean {
   const [waits, again] = [new Set<Query>(), new Set<Query>()];
-  for (const q of queries.getQueryCache().findAll({ predicate: isLive })) (isUnderWay(q) ? waits : again).add(q);
+  for (const q of queries.getQueryCache().findAll({ predicate: isLive }))
+    (reads.underWay(q, Date.now()) ? waits : again).add(q);
   void queries.invalidateQueries({ predicate: (q) => again.has(q) });
   return waits.size > 0;
 }
