@@ -13,7 +13,29 @@ type cursor struct {
 	b      []byte
 	at     int
 	trace  []string
-	format byte
+	knows  byte // the newest format that the reader knows
+	format byte // of the header
+	needs  byte // the lowest format that its records need
+}
+
+// from reports whether the header has the fields of a format. One that is set needs the format.
+func (c *cursor) from(format byte) bool { return c.format >= format }
+
+func (c *cursor) need(format byte) { c.needs = max(c.needs, format) }
+
+func (c *cursor) bool(what string) bool {
+	b := c.byte(what)
+	if b > 1 {
+		panic(what + " is neither 0 nor 1")
+	}
+	return b == 1
+}
+
+// story reads how long an attempt took and how many there were.
+func (c *cursor) story() {
+	if took, attempts := c.uint("took, milliseconds"), c.below(1<<32, "attempts"); took != 0 || attempts != 0 {
+		c.need(3)
+	}
 }
 
 func (c *cursor) take(n int, what string, show func([]byte) string) []byte {
@@ -134,6 +156,7 @@ type (
 		refs      []ref
 		gateSeq   uint64
 		prior     uint64
+		takesBack uint64
 		verdict   int
 		fence     uint64
 		unclaim   bool
@@ -160,13 +183,15 @@ func (c *cursor) ref() ref {
 func (c *cursor) checkpoint(r *record, thread string) {
 	flags := c.uint("flags")
 	r.id = c.id("id", "", 0)
-	c.below(13, "kind")
+	if c.below(13, "kind") == 12 {
+		c.need(2)
+	}
 	c.below(8, "status")
 	c.uint("step")
 	c.size("size of the state")
 	r.branch = "main"
 	has := func(flag uint64) bool { return flags&flag != 0 }
-	if flags >= 1<<16 {
+	if flags >= 1<<17 || has(65536) && !c.from(3) {
 		panic("unknown flags")
 	}
 	if has(1) {
@@ -225,6 +250,12 @@ func (c *cursor) checkpoint(r *record, thread string) {
 	if has(32768) {
 		c.take(16, "order key", none)
 	}
+	if has(65536) {
+		if took, attempts := c.uint("took, milliseconds"), c.below(1<<32, "attempts"); took == 0 && attempts == 0 {
+			panic("an empty story")
+		}
+		c.need(3)
+	}
 	c.parts(r)
 }
 
@@ -271,8 +302,14 @@ func (c *cursor) record(thread string) *record {
 		c.str("branch", "main")
 		c.str("codec", "json")
 		c.byte("effect")
-		if c.format == 2 {
+		if c.from(2) {
 			c.optionalGate("grant")
+			if c.bool("taken along by a fork") {
+				c.need(2)
+			}
+		}
+		if c.from(3) {
+			c.story()
 		}
 	case 3:
 		r.id = c.id("gate", "gate-", 2)
@@ -288,11 +325,15 @@ func (c *cursor) record(thread string) *record {
 			c.str("signal")
 			c.byte("latch")
 		}
-		if c.format == 2 {
-			if c.byte("has a digest") == 1 {
+		if c.from(2) {
+			if c.bool("has a digest") {
 				c.take(32, "digest of the content", none)
+				c.need(2)
 			}
 			c.optionalGate("supersedes")
+		}
+		if c.from(4) && c.uint("first reminder") != 0 {
+			c.need(4)
 		}
 	case 4:
 		r.id, r.gateSeq, r.verdict = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.below(7, "verdict")
@@ -303,7 +344,17 @@ func (c *cursor) record(thread string) *record {
 	case 11:
 		r.id, r.gateSeq, r.prior = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.uint("prior")
 		c.str("by")
-		c.byte("escalation")
+		escalation := c.bool("escalation")
+		if !c.from(5) {
+			break
+		}
+		r.takesBack = c.uint("takes back, entry")
+		if r.takesBack != 0 {
+			c.need(5)
+		}
+		if r.takesBack != 0 && (escalation || r.takesBack <= r.gateSeq || r.takesBack > r.prior) {
+			panic("it takes back what is no delegation of the gate")
+		}
 	case 12:
 		r.id = c.id("gate", "gate-", 2)
 		c.byte("anyone")
@@ -339,6 +390,18 @@ func (c *cursor) record(thread string) *record {
 		c.byte("failed")
 		r.fence, r.count = c.uint("fence"), c.below(1<<32, "checkpoints")
 		c.heads(r)
+	case 13:
+		c.need(3)
+		c.str("branch", "main")
+		c.bool("has a line")
+	case 14:
+		c.need(4)
+		r.id, r.gateSeq, r.prior = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.uint("prior")
+		if c.below(4, "kind (0 reminder, 1 snooze, 2 unsnooze, 3 another)") == 3 {
+			c.str("kind", "", "reminder", "snooze", "unsnooze")
+		}
+		c.str("by")
+		c.uint("until")
 	default:
 		panic("unknown kind of record")
 	}
@@ -356,21 +419,25 @@ func (c *cursor) heads(r *record) {
 }
 
 func (c *cursor) optionalGate(what string) {
-	if c.byte("has "+what) == 1 {
+	if c.bool("has " + what) {
 		c.id(what, "gate-", 2)
+		c.need(2)
 	}
 }
 
 // header decodes section 3.
 func (c *cursor) header(thread string) (records []*record) {
-	c.format = c.byte("format")
-	if c.format != 1 && c.format != 2 {
+	c.format, c.needs = c.byte("format"), 1
+	if c.format < 1 || c.format > c.knows {
 		panic("unknown format")
 	}
 	c.uint("time, Unix milliseconds")
 	c.list("records", func() { records = append(records, c.record(thread)) })
 	if c.at != len(c.b) {
 		panic("bytes left over")
+	}
+	if c.needs != c.format {
+		panic("not the lowest format")
 	}
 	return records
 }

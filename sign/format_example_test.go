@@ -20,7 +20,7 @@ func TestFormatExample(t *testing.T) {
 	for _, i := range []int{1, 2} {
 		e := g.Entries[i]
 		fmt.Fprintf(&b, "\nEntry %d of thread `%s`, %s; generation %d.\n\n```\n", e.Seq, g.Thread, millis(e.Header), e.Generation)
-		c := &cursor{b: e.Header}
+		c := &cursor{b: e.Header, knows: newest}
 		c.header(g.Thread)
 		b.WriteString(strings.Join(c.trace, "\n"))
 		fmt.Fprintf(&b, "\n\nheader %x\nprev   %x\nhash   %x\nsig    %x\n", e.Header, e.Prev, e.Hash, e.Sig)

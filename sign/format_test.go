@@ -15,7 +15,10 @@ import (
 )
 
 // This file is a verifier that was written from docs/format.md and uses nothing
-// of Posthouse: it decodes, verifies and rebuilds the golden thread.
+// of Posthouse: it decodes, verifies and rebuilds the golden threads.
+
+// newest is the newest format that the verifier knows.
+const newest = 5
 
 func uvarint(u uint64) []byte { return binary.AppendUvarint(nil, u) }
 
@@ -38,21 +41,25 @@ type audit struct {
 	fence      uint64
 	heads      map[string]uint64 // entries, by branch
 	gates      map[string]uint64
-	trail      map[string]uint64 // the newest vote or assignment, by gate
+	trail      map[string]uint64 // the newest vote, assignment or notice, by gate
+	handed     map[string]bool   // assignments, by gate and entry
 	decided    map[string]bool
 	newest     map[string]uint64 // signals, by name
 	signals    map[string]bool
 	listed     map[string]bool // bodies that a removal names
 }
 
-func newAudit(g *goldenFile) (a *audit, err error) {
+func newAudit(g *goldenFile) (a *audit, err error) { return auditUpTo(g, newest) }
+
+// auditUpTo reads as a verifier does that knows formats up to one.
+func auditUpTo(g *goldenFile, format byte) (a *audit, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
 	a = &audit{
-		g: g, generation: 1, heads: map[string]uint64{}, gates: map[string]uint64{}, trail: map[string]uint64{}, decided: map[string]bool{},
+		g: g, generation: 1, heads: map[string]uint64{}, gates: map[string]uint64{}, trail: map[string]uint64{}, decided: map[string]bool{}, handed: map[string]bool{},
 		newest: map[string]uint64{}, signals: map[string]bool{}, listed: map[string]bool{},
 	}
 	public, keyErr := x509.ParsePKIXPublicKey(g.PublicKey)
@@ -77,7 +84,7 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 			}
 			prev = domainHash("posthouse/link/1", hash, e.Sig)
 		}
-		records := (&cursor{b: e.Header}).header(g.Thread)
+		records := (&cursor{b: e.Header, knows: format}).header(g.Thread)
 		a.records = append(a.records, records)
 		if len(e.Bodies) != len(records) {
 			fail("%d bodies", len(e.Bodies))
@@ -116,9 +123,13 @@ func (a *audit) record(seq uint64, r *record, body []byte, last bool, fail func(
 			fail("wrong decision")
 		}
 		a.decided[r.id] = true
-	case 10, 11:
+	case 10, 11, 14:
+		if r.takesBack != 0 && !a.handed[fmt.Sprint(r.id, r.takesBack)] {
+			fail("it takes back what was not handed on")
+		}
+		a.handed[fmt.Sprint(r.id, seq)] = r.kind == 11
 		if a.gates[r.id] != r.gateSeq || a.decided[r.id] || r.prior != a.trail[r.id] && a.trail[r.id] != seq {
-			fail("wrong vote or assignment")
+			fail("wrong vote, assignment or notice")
 		}
 		a.trail[r.id] = seq
 	case 5:
@@ -288,13 +299,18 @@ func (a *audit) wantStates(t *testing.T) {
 
 // TestFormatFindsDamage has the same verifier find every flipped byte.
 func TestFormatFindsDamage(t *testing.T) {
-	for i := range readGolden(t).Entries {
+	findsDamage(t, readGolden)
+}
+
+func findsDamage(t *testing.T, read func(testing.TB) *goldenFile) {
+	t.Helper()
+	for i := range read(t).Entries {
 		for _, field := range []func(*goldenEntry) []byte{
 			func(e *goldenEntry) []byte { return e.Header }, func(e *goldenEntry) []byte { return e.Prev },
 			func(e *goldenEntry) []byte { return e.Hash }, func(e *goldenEntry) []byte { return e.Sig },
 			func(e *goldenEntry) []byte { return bytes.Join(e.Bodies, nil) },
 		} {
-			g := readGolden(t)
+			g := read(t)
 			if p := field(&g.Entries[i]); len(p) > 0 {
 				p[len(p)/2] ^= 1
 				if b := g.Entries[i].Bodies; len(b) == 1 && len(p) == len(b[0]) {

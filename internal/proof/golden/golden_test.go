@@ -47,7 +47,7 @@ func goldenStores(t *testing.T) (all []goldenStore) {
 		t.Fatalf("found %d golden stores: %s", len(paths), paths)
 	}
 	for _, p := range paths {
-		if g := goldenStore(strings.TrimSuffix(p, ".db")); !g.ofNotices() { // those have threads of their own
+		if g := goldenStore(strings.TrimSuffix(p, ".db")); !g.ownThreads() {
 			all = append(all, g)
 		}
 	}

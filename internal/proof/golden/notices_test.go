@@ -27,21 +27,30 @@ import (
 
 const noticesEnv = "POSTHOUSE_GOLDEN_NOTICES"
 
-// ofNotices reports whether the store has the records of format 4: reminders, questions that people
-// set aside, substitutes.
-func (g goldenStore) ofNotices() bool {
-	return slices.Contains([]string{"notices", "notices-sealed"}, filepath.Base(string(g)))
+// noticeNames are the stores that have the records of format 4: reminders, questions that people set
+// aside, substitutes.
+var noticeNames = []string{"notices", "notices-sealed"}
+
+// ownThreads reports whether the store has other threads than the first golden stores: what a later
+// format added.
+func (g goldenStore) ownThreads() bool {
+	return slices.Contains(slices.Concat(noticeNames, takenNames), filepath.Base(string(g)))
 }
 
 // TestWriteNotices writes the golden stores of format 4 into the directory that the environment
 // names, see testdata/README.md.
 func TestWriteNotices(t *testing.T) {
-	dir := os.Getenv(noticesEnv)
-	if dir == "" {
-		return
+	if dir := os.Getenv(noticesEnv); dir != "" {
+		writeStores(t, dir, noticeNames, notices)
 	}
+}
+
+// writeStores makes the directory with a store of each name and its answers. Each is signed, and
+// those named so are encrypted, too.
+func writeStores(t *testing.T, dir string, names []string, fill func(*testing.T, *ledger.Ledger, *clock)) {
+	t.Helper()
 	must.Do(t, os.Mkdir(dir, 0o755)) // existing files are never rewritten
-	for _, name := range []string{"notices", "notices-sealed"} {
+	for _, name := range names {
 		g := goldenStore(filepath.Join(dir, name))
 		c := &clock{at: time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC)}
 		o := &ledger.Options{Now: c.now, Validate: gate.Validator(), Owner: "golden", Signer: testKey(t), LeaseTTL: time.Hour}
@@ -50,7 +59,7 @@ func TestWriteNotices(t *testing.T) {
 		}
 		store := must.Get(sqlitestore.Open(t.Context(), string(g)+".db", nil))(t)
 		l := must.Get(ledger.Open(store, o))(t)
-		notices(t, l, c)
+		fill(t, l, c)
 		file := must.Get(os.Create(string(g) + ".json.gz"))(t)
 		z := gzip.NewWriter(file)
 		must.Do(t, json.NewEncoder(z).Encode(must.Get(ask(t.Context(), l, g.ring(t)))(t)))
@@ -94,14 +103,17 @@ func notices(t *testing.T, l *ledger.Ledger, c *clock) {
 	must.Get(l.Decide(ctx, over, posthouse.Decision{Verdict: posthouse.Approve, By: "dora"}))(t)
 }
 
-// noticeStores are the golden stores of format 4.
-func noticeStores(t *testing.T) (all []goldenStore) {
+// storesNamed are the golden stores of these names, of every version that wrote them.
+func storesNamed(t *testing.T, names []string) (all []goldenStore) {
 	t.Helper()
-	for _, p := range must.Get(filepath.Glob("testdata/*/notices*.db"))(t) {
-		all = append(all, goldenStore(p[:len(p)-len(".db")]))
-	}
-	if len(all) < 2 {
-		t.Fatalf("found %d golden stores of notices", len(all))
+	for _, name := range names {
+		paths := must.Get(filepath.Glob("testdata/*/" + name + ".db"))(t)
+		if len(paths) == 0 {
+			t.Fatalf("no golden store is named %s", name)
+		}
+		for _, p := range paths {
+			all = append(all, goldenStore(p[:len(p)-len(".db")]))
+		}
 	}
 	return all
 }
@@ -109,7 +121,7 @@ func noticeStores(t *testing.T) (all []goldenStore) {
 // TestNoticesStay asks the stores of format 4 everything, on SQLite and copied into memory, and does
 // with them what people would do next.
 func TestNoticesStay(t *testing.T) {
-	for _, g := range noticeStores(t) {
+	for _, g := range storesNamed(t, noticeNames) {
 		for name, open := range map[string]func(*testing.T) posthouse.Store{"sqlite": g.sqlite, "memory": g.memory} {
 			t.Run(g.name()+"/"+name, func(t *testing.T) {
 				ctx := t.Context()
