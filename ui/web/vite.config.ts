@@ -12,6 +12,13 @@ const first = /src\/(app|shell\/bar|parts\/(tabs|wide)|gate\/detail)\.tsx$/;
 // The server's policy allows nothing inline, so no asset may become a data: address.
 export default defineConfig({
   plugins: [react()],
+  resolve: {
+    alias: [
+      // What libraries bring for cases that the pages do not have: an older React, and icons of any size.
+      { find: "use-sync-external-store/shim/index.js", replacement: "react" },
+      { find: /^.*\/createLucideIcon\.mjs$/, replacement: new URL("src/parts/icon.ts", import.meta.url).pathname },
+    ],
+  },
   base: "/",
   build: {
     outDir: "build/site",

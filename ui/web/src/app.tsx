@@ -4,11 +4,12 @@ import { Problem } from "./api/client";
 import { useMe } from "./data/me";
 import { login, queries } from "./data/query";
 import { Boundary } from "./parts/boundary";
+import { later } from "./parts/later";
 import { Failure } from "./parts/notice";
 import { screens } from "./screens";
-import { Bar } from "./shell/bar";
-import { Missing } from "./shell/missing";
 import { Shell } from "./shell/shell";
+
+const NoPage = later(async () => (await import("./shell/no-page")).NoPage);
 
 /** App is the shell and one screen, by the address. Who is not logged in is led to the login page. */
 export function App() {
@@ -38,29 +39,5 @@ export function App() {
         </Switch>
       </Boundary>
     </Shell>
-  );
-}
-
-/** NoPage says that an address has nothing. Its last part may name something, so a search begins with it. */
-function NoPage() {
-  const at = location.pathname;
-  useEffect(() => {
-    document.title = "No such page · Posthouse";
-  }, []);
-  return (
-    <>
-      <Bar title="No such page" />
-      <Missing
-        what="page"
-        name={at}
-        search={at.split("/").findLast((part) => part !== "") ?? ""}
-        ways={[
-          { name: "Inbox", href: "/" },
-          { name: "Threads", href: "/threads" },
-        ]}
-      >
-        The address may be cut, or of another version.
-      </Missing>
-    </>
   );
 }

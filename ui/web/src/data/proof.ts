@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { api, get, type Schemas } from "../api/client";
-import { faulty } from "../proof/state";
+import { readVerifications } from "./faulty";
 import { many } from "../text/count";
 
 export type Verification = Schemas["Verification"];
@@ -10,24 +10,12 @@ export type Key = Schemas["Key"];
 export type Act = Schemas["Act"];
 export type Token = Schemas["Token"];
 
-const readVerifications = ({ signal }: { signal: AbortSignal }) =>
-  get(api.GET("/api/verifications", { signal })).then((l) => l.items);
-
 /** useVerifications lists those of this server, the newest first, and follows one that runs. */
 export const useVerifications = () =>
   useQuery({
     queryKey: ["verifications"],
     queryFn: readVerifications,
     refetchInterval: (q) => (q.state.data?.[0]?.state === "running" ? 400 : 10_000),
-  });
-
-/** useFaulty returns the verification whose faults stand, for what every screen says of the store. */
-export const useFaulty = () =>
-  useQuery({
-    queryKey: ["verifications"],
-    queryFn: readVerifications,
-    refetchInterval: 60_000,
-    select: faulty<Verification>,
   });
 
 /** useVerification reads one with its report. What is over does not change. */

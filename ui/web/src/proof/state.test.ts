@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { afterwards, faulty, walked } from "./state";
+import { faulty } from "./faulty";
+import { afterwards, walked } from "./state";
 
 const done = (ok: boolean, thread?: string) => ({ state: "done" as const, ok, ...(thread ? { thread } : {}) });
 

@@ -1,13 +1,3 @@
-import type { Verification } from "../data/proof";
-
-type State = Pick<Verification, "state" | "ok" | "thread">;
-
-/** faulty returns the newest verification that found faults, unless a later one of the whole store found none. */
-export function faulty<T extends State>(newestFirst: readonly T[]): T | undefined {
-  const last = newestFirst.find((v) => v.state === "done" && (!v.ok || !v.thread));
-  return last && !last.ok ? last : undefined;
-}
-
 type Since = { threads: number; new: number; entries: number; more?: boolean };
 
 /** afterwards says what came after a verification, and is empty where nothing did. */

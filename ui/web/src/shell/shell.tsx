@@ -4,7 +4,7 @@ import { Link, useLocation } from "wouter";
 import type { Schemas } from "../api/client";
 import { useGates } from "../data/gates";
 import { useDecides, useWeak } from "../data/me";
-import { useFaulty } from "../data/proof";
+import { useFaulty } from "../data/faulty";
 import { Announced } from "../parts/announce";
 import { later } from "../parts/later";
 import { Said } from "../parts/said";
