@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { call, launch, linkTo, person, picture, questionOf, start } from "./server.mjs";
+import { call, launch, linkTo, person, picture, questionOf, start, wrongClock } from "./server.mjs";
 
 let server, browser, operator;
 before(async () => {
@@ -202,6 +202,18 @@ test("a link that expired or whose maker lost the access shows no question", asy
     assert.match(said, /Nothing was decided by opening it/);
     await close();
   }
+});
+
+test("a link on a device whose clock is off counts to its deadline by the clock of the server", async () => {
+  const { page, close } = await follow(await questionOf(server, "contract-lopez"), "dana");
+  const left = () => page.locator("main [class*=chip]").first().innerText();
+  const right = await left();
+  assert.match(right, /\d (d|h) left/);
+  await wrongClock(page, 30 * 86_400_000);
+  await page.reload();
+  await page.getByRole("region", { name: "what is asked" }).waitFor();
+  assert.equal(await left(), right);
+  await close();
 });
 
 /** paid begins an invoice of a name, and returns the question whether to pay it. */

@@ -101,6 +101,32 @@ export async function open(browser, server, path, { token = server.token, ...opt
   };
 }
 
+/** wrongClock has the device of a page go wrong by so many milliseconds, from its next load on. */
+export const wrongClock = (page, ms) =>
+  page.addInitScript((by) => {
+    const real = (globalThis.rightDate ??= Date);
+    globalThis.Date = class extends real {
+      constructor(...of) {
+        super(...(of.length > 0 ? of : [real.now() + by]));
+      }
+      static now = () => real.now() + by;
+    };
+  }, ms);
+
+/** pass lets so many milliseconds pass: on the device of a page, and in what the server tells it of the time. */
+export async function pass(page, ms) {
+  const moved = (date) => new Date(Date.parse(date) + ms).toUTCString();
+  await page.unroute(/\/api\/(?!events)/);
+  await page.route(/\/api\/(?!events)/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, headers: { ...response.headers(), date: moved(response.headers().date) } });
+  });
+  await page.evaluate((by) => {
+    globalThis.elapsed ??= performance.now.bind(performance);
+    performance.now = () => globalThis.elapsed() + by;
+  }, ms);
+}
+
 const pictures = process.env.PAGE_PICTURES;
 
 /** picture writes a picture of a page for a person to look at, if a directory for them is named. */

@@ -2,6 +2,7 @@
 // as the texts on record (values=text), see text/json.ts: nothing here makes numbers of them.
 
 import createClient, { type Middleware } from "openapi-fetch";
+import { timed } from "./clock";
 import type { components, paths } from "./schema";
 
 export type Schemas = components["schemas"];
@@ -44,7 +45,11 @@ const asText: Middleware = {
   },
 };
 
-export const api = createClient<paths>({ baseUrl: location.origin, headers: { Accept: "application/json" } });
+export const api = createClient<paths>({
+  baseUrl: location.origin,
+  headers: { Accept: "application/json" },
+  fetch: timed,
+});
 api.use(asText);
 
 let ended = () => {};

@@ -3,6 +3,7 @@
 // screen is read again at most twice a second.
 
 import { useSyncExternalStore } from "react";
+import { now, timed } from "../api/clock";
 
 export type Live = { live: boolean; paused: boolean; since: number };
 type Message = { kind: "event" } | { kind: "state"; live: boolean; since: number } | { kind: "who" };
@@ -12,7 +13,7 @@ const maxWait = 15_000;
 const silence = 40_000; // the server writes a comment each 15 seconds
 
 export class Feed {
-  private state: Live = { live: false, paused: false, since: Date.now() };
+  private state: Live = { live: false, paused: false, since: now() };
   private readonly listeners = new Set<() => void>();
   private readonly channel = new BroadcastChannel("posthouse-live");
   private leads = false;
@@ -47,7 +48,7 @@ export class Feed {
     this.channel.postMessage(m);
   }
 
-  private set(live: boolean, since = Date.now()) {
+  private set(live: boolean, since = now()) {
     if (live === this.state.live) return;
     this.state = { ...this.state, live, since };
     for (const l of this.listeners) l();
@@ -59,17 +60,17 @@ export class Feed {
 
   private mark() {
     if (this.timer || this.state.paused) return;
-    const wait = Math.max(0, this.last + pause - Date.now());
+    const wait = Math.max(0, this.last + pause - performance.now());
     this.timer = setTimeout(() => {
       this.timer = undefined;
-      this.last = Date.now();
+      this.last = performance.now();
       if (this.stale()) this.mark();
     }, wait);
   }
 
   /** pause keeps what is on the screen as it is, until it is called again. */
   pause() {
-    this.state = { ...this.state, paused: !this.state.paused, since: Date.now() };
+    this.state = { ...this.state, paused: !this.state.paused, since: now() };
     for (const l of this.listeners) l();
     this.mark();
   }
@@ -95,7 +96,7 @@ export class Feed {
     const stop = new AbortController();
     let guard = setTimeout(() => stop.abort(), silence);
     try {
-      const answer = await fetch("/api/events?modes=records", {
+      const answer = await timed("/api/events?modes=records", {
         headers: { Accept: "text/event-stream" },
         signal: stop.signal,
       });

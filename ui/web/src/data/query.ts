@@ -18,12 +18,12 @@ export const queries = new QueryClient({
   },
 });
 
-let asked = 0; // the answer that nobody is logged in leads here again
+let asked = -Infinity; // the answer that nobody is logged in leads here again
 
 /** who asks again who is logged in. */
 const who = () => {
-  if (Date.now() - asked < 2000) return;
-  asked = Date.now();
+  if (performance.now() - asked < 2000) return;
+  asked = performance.now();
   void queries.invalidateQueries({ queryKey: ["me"] });
 };
 onEnded(who);
@@ -49,7 +49,7 @@ const reads = new Reads();
 function stale(): boolean {
   const [waits, again] = [new Set<Query>(), new Set<Query>()];
   for (const q of queries.getQueryCache().findAll({ predicate: isLive }))
-    (reads.underWay(q, Date.now()) ? waits : again).add(q);
+    (reads.underWay(q, performance.now()) ? waits : again).add(q);
   void queries.invalidateQueries({ predicate: (q) => again.has(q) });
   return waits.size > 0;
 }

@@ -62,7 +62,7 @@ export function Actions({ gate, settled, draft, folded, showAll, byItself, go }:
   const [snoozing, setSnoozing] = useState(false);
   const snoozed = useSnoozed(gate);
   const maySnooze = gate.may.includes("snooze") && !snoozed;
-  const mounted = useRef(Date.now());
+  const mounted = useRef(performance.now());
   const all = isUnknown(gate) ? unknownWays : ways;
   const allowed = all.filter((w) => gate.may.includes(w.verb) && !gate.error);
   const open = (verb: Verb) => {
@@ -76,7 +76,7 @@ export function Actions({ gate, settled, draft, folded, showAll, byItself, go }:
       all.map((w) => [
         w.key,
         live && allowed.includes(w)
-          ? () => (!byItself || Date.now() - mounted.current > 500) && open(w.verb)
+          ? () => (!byItself || performance.now() - mounted.current > 500) && open(w.verb)
           : undefined,
       ]),
     ),
@@ -205,7 +205,7 @@ type RefusedProps = { gate: Gate; error: unknown; verb: Verb; go: (id: string) =
 function Refused({ gate, error, verb, go }: RefusedProps) {
   const next = replacedBy(error);
   const heard = wasHeard(error);
-  const since = useMemo(() => Date.now(), [error]);
+  const since = useMemo(() => performance.now(), [error]);
   const now = useGate(gate.id, !heard && !inSession(gate));
   // Since the server is back, it is known: one that arrived would be on record, and none could follow.
   const lost = !heard && now.dataUpdatedAt > since && now.data?.may.includes(verb);

@@ -1,5 +1,6 @@
 import { Clock } from "lucide-react";
 import { useEffect, useState } from "react";
+import { now } from "../api/clock";
 import { announce } from "../parts/announce";
 import { exact } from "../parts/time";
 import css from "./actions.module.css";
@@ -8,9 +9,9 @@ const minute = 60_000;
 
 /** Last counts down a deadline's last minute beside a decision that is not sent. It is announced once. */
 export function Last({ at }: { at: string }) {
-  const [left, setLeft] = useState(() => Date.parse(at) - Date.now());
+  const [left, setLeft] = useState(() => Date.parse(at) - now());
   useEffect(() => {
-    const timer = setInterval(() => setLeft(Date.parse(at) - Date.now()), 500);
+    const timer = setInterval(() => setLeft(Date.parse(at) - now()), 500);
     return () => clearInterval(timer);
   }, [at]);
   const last = left < minute;

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import type { Gate } from "../api/client";
+import { now } from "../api/clock";
 import { Button } from "../parts/button";
 import { Said } from "../parts/said";
 import { wasHeard, type Outcome } from "./decide";
@@ -11,7 +12,7 @@ type Props = { name: string; gate: Gate; outcome: Outcome | undefined; reason: s
 export function Late({ name, gate, outcome, reason, close }: Props) {
   const end = useRef<HTMLButtonElement>(null);
   useEffect(() => end.current?.focus(), []);
-  const passed = !!gate.expiresAt && Date.parse(gate.expiresAt) <= Date.now();
+  const passed = !!gate.expiresAt && Date.parse(gate.expiresAt) <= now();
   const over = gate.state === "expired" || (gate.state === "open" && passed);
   const unheard = outcome?.step === "refused" && !wasHeard(outcome.error);
   const why = over ? "its deadline passed" : "it was decided";

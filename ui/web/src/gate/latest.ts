@@ -8,11 +8,11 @@ import { inSession, useGate } from "../data/gates";
  */
 export function useLatest(listed: Gate, left: boolean, page: boolean): { gate: Gate; settled: boolean } {
   const now = useGate(listed.id, !page && !inSession(listed));
-  const since = useMemo(() => Date.now(), [left]);
+  const since = useMemo(() => now.dataUpdatedAt, [left]);
   useEffect(() => {
     if (left && !inSession(listed)) void now.refetch();
   }, [left]);
-  const known = now.data && (now.data.state !== "open" || now.dataUpdatedAt >= since) ? now.data : undefined;
+  const known = now.data && (now.data.state !== "open" || now.dataUpdatedAt > since) ? now.data : undefined;
   const gate = (left && known) || listed;
   const settled = gate.state !== "open" || (left && !known);
   const duplicates = settled ? undefined : (now.data ?? listed).duplicates;

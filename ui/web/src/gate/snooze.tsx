@@ -1,6 +1,7 @@
 import { AlarmClock } from "lucide-react";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { api, get, type Gate } from "../api/client";
+import { now } from "../api/clock";
 import { queries } from "../data/query";
 import { Button } from "../parts/button";
 import { Failure } from "../parts/notice";
@@ -20,8 +21,8 @@ export function Snooze({ gate, close }: { gate: Gate; close: () => void }) {
     setBusy(true);
     try {
       const body = c.at ? { until: c.at.toISOString() } : {};
-      const now = await get(api.POST("/api/gates/{id}/snooze", { params, body }));
-      note(gate.id, now.snoozedUntil);
+      const is = await get(api.POST("/api/gates/{id}/snooze", { params, body }));
+      note(gate.id, is.snoozedUntil);
       close();
       await queries.invalidateQueries({ queryKey: ["live"] });
     } catch (e) {
@@ -34,7 +35,7 @@ export function Snooze({ gate, close }: { gate: Gate; close: () => void }) {
     e.preventDefault();
     close();
   };
-  const offered = choices(gate, new Date());
+  const offered = choices(gate, new Date(now()));
   return (
     <div ref={first} className={css.snooze} role="group" aria-label="snooze until" onKeyDown={press}>
       <p>

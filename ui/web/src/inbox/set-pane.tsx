@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 import type { Gate } from "../api/client";
+import { now } from "../api/clock";
 import { useDuplicated } from "../data/duplicates";
 import { Empty, Failure, Skeleton } from "../parts/notice";
 import { SetDetail } from "./set";
@@ -12,7 +13,7 @@ type PaneProps = { gates: Gate[]; gone: Set<string>; unread: boolean; address: (
 export function SetPane({ gates, gone, unread, address }: PaneProps) {
   const [waiting] = useState(() => waitingOf(gates, gone));
   const also = useDuplicated(waiting);
-  const kept = useMemo(() => also.data && splitOf(waiting, Date.now(), also.data), [waiting, also.data]);
+  const kept = useMemo(() => also.data && splitOf(waiting, now(), also.data), [waiting, also.data]);
   if (also.error) return <Failure error={also.error} safe="Nothing was decided." />;
   if (!kept) return <Skeleton rows={8} height={36} />;
   return kept.set.length > 0 ? (

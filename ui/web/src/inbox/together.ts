@@ -1,6 +1,7 @@
 // Which questions can be decided together, and why others cannot.
 
 import type { Gate } from "../api/client";
+import { now } from "../api/clock";
 import { isUnknown } from "../gate/right";
 import { hiddenIn } from "../text/hidden";
 import { onRecord, texts } from "../text/json";
@@ -54,11 +55,11 @@ const unlike = (g: Gate, first: Gate | undefined) =>
  * that cannot, with why. There is a set where one verdict can be given to two of them at least. also names
  * those that another branch of their thread asks too, beside those that the list has itself.
  */
-export function together(gates: Gate[], now = Date.now(), also = new Set<string>()): { set: Gate[]; left: Left[] } {
+export function together(gates: Gate[], at = now(), also = new Set<string>()): { set: Gate[]; left: Left[] } {
   const branches = new Map<string, Set<string>>();
   for (const g of gates) branches.set(g.thread, (branches.get(g.thread) ?? new Set()).add(g.branch));
   const alone = (g: Gate) =>
-    aloneAt(g, now) || (also.has(g.id) || (branches.get(g.thread)?.size ?? 0) > 1 ? elsewhere : "");
+    aloneAt(g, at) || (also.has(g.id) || (branches.get(g.thread)?.size ?? 0) > 1 ? elsewhere : "");
   const alike = new Map<string, Gate[]>();
   for (const g of gates) {
     if (alone(g)) continue;
@@ -66,7 +67,7 @@ export function together(gates: Gate[], now = Date.now(), also = new Set<string>
     if (list) list.push(g);
     else alike.set(setKey(g), [g]);
   }
-  const counts = (of: Gate[]) => Math.max(...verbs.map((v) => of.filter((g) => takes(g, v, now)).length));
+  const counts = (of: Gate[]) => Math.max(...verbs.map((v) => of.filter((g) => takes(g, v, at)).length));
   let set: Gate[] = [];
   for (const of of alike.values()) if (counts(of) > 1 && of.length > set.length) set = of;
   const left = gates.flatMap((g) => (set.includes(g) ? [] : [{ gate: g, why: alone(g) || unlike(g, set[0]) }]));

@@ -3,6 +3,7 @@
 
 import createClient from "openapi-fetch";
 import { get, type Gate, type Schemas } from "../api/client";
+import { timed } from "../api/clock";
 import type { paths } from "../api/schema";
 import type { Draft, Outcome } from "../gate/decide";
 import { compact } from "../text/json";
@@ -17,7 +18,7 @@ export const linkOf = ({ pathname, hash }: Location): Link => ({
   token: hash.slice(1),
 });
 
-const api = createClient<paths>({ baseUrl: location.origin, credentials: "omit" });
+const api = createClient<paths>({ baseUrl: location.origin, credentials: "omit", fetch: timed });
 const values = "text" as const;
 const bearer = (link: Link) => ({ Accept: "application/json", Authorization: `Bearer ${link.token}` });
 

@@ -51,7 +51,7 @@ export function useDelayed(): Delayed {
       if (timers.current.has(key)) return;
       setAll((was) => [
         ...was.filter((a) => a.key !== key),
-        { key, what, of, step: "waits", due: Date.now() + patience, ...focused() },
+        { key, what, of, step: "waits", due: performance.now() + patience, ...focused() },
       ]);
       const timer = setTimeout(async () => {
         put(key, { step: "sending" });
@@ -162,9 +162,9 @@ function TakeBack({ act, delayed }: { act: Act; delayed: Delayed }) {
 }
 
 function Countdown({ due }: { due: number }) {
-  const [now, setNow] = useState(Date.now());
+  const [now, setNow] = useState(performance.now());
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 250);
+    const timer = setInterval(() => setNow(performance.now()), 250);
     return () => clearInterval(timer);
   }, []);
   const left = Math.max(0, Math.ceil((due - now) / 1000));

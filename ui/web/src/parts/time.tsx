@@ -1,4 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
+import { now } from "../api/clock";
 
 const second = 1000;
 const minute = 60 * second;
@@ -6,9 +7,9 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const listeners = new Set<() => void>();
-let now = Date.now();
+let tick = now();
 setInterval(() => {
-  now = Date.now();
+  tick = now();
   for (const l of listeners) l();
 }, 5 * second);
 
@@ -19,17 +20,17 @@ export const useNow = () =>
       listeners.add(l);
       return () => listeners.delete(l);
     },
-    () => now,
+    () => (Math.abs(now() - tick) < 6 * second ? tick : (tick = now())),
   );
 
 /** useSeconds returns the time, and draws again each second: for what runs before somebody's eyes. */
 export function useSeconds(): number {
-  const [at, set] = useState(Date.now);
+  const [at, set] = useState(now);
   useEffect(() => {
-    const timer = setInterval(() => set(Date.now()), second);
+    const timer = setInterval(() => set(now()), second);
     return () => clearInterval(timer);
   }, []);
-  return Math.max(at, now);
+  return Math.max(at, tick);
 }
 
 /** length says how long a time is, in its largest unit. */

@@ -1,6 +1,7 @@
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
+import { now } from "../api/clock";
 import { useAudit, type AuditQuery } from "../data/proof";
 import { Button } from "../parts/button";
 import { Empty, Failure, Skeleton } from "../parts/notice";
@@ -37,7 +38,7 @@ const periods = [
 /** begins is the beginning of a period, by the hour, so that the same question is asked once. */
 const begins = (days: number) => {
   const hour = 3600_000;
-  return new Date(Math.floor(Date.now() / hour) * hour - days * 24 * hour).toISOString();
+  return new Date(Math.floor(now() / hour) * hour - days * 24 * hour).toISOString();
 };
 
 const page = 200;

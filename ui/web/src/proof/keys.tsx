@@ -2,6 +2,7 @@ import { Download, FileCheck2, KeyRound } from "lucide-react";
 import { useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { Problem } from "../api/client";
+import { now } from "../api/clock";
 import { useEncryption, useKeysOnRecord } from "../data/proof";
 import { Button } from "../parts/button";
 import { Card, Note } from "../parts/card";
@@ -99,7 +100,7 @@ function Witness() {
     try {
       const answer = await fetch("/api/witness", { headers: { Accept: "application/json, */*" } });
       if (!answer.ok) throw new Problem({ detail: answer.statusText, ...(await answer.json()) });
-      const day = new Date().toISOString().slice(0, 16).replace(/[:T]/g, "-");
+      const day = new Date(now()).toISOString().slice(0, 16).replace(/[:T]/g, "-");
       save(`posthouse-witness-${day}.json`, await answer.text(), "application/json");
     } catch (e) {
       setError(e);

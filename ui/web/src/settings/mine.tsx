@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
+import { now, off as ahead } from "../api/clock";
 import { api, get, type Schemas } from "../api/client";
 import { useSnoozed } from "../data/settings";
 import { queries } from "../data/query";
@@ -9,7 +10,7 @@ import { named } from "../parts/id";
 import { Failure } from "../parts/notice";
 import { Said } from "../parts/said";
 import { Table } from "../parts/table";
-import { exact, utc } from "../parts/time";
+import { exact, length, utc } from "../parts/time";
 import { keysOff } from "../shell/keys";
 import { setTheme, theme, type Theme } from "../shell/theme";
 import { Substitutes } from "./substitutes";
@@ -28,6 +29,15 @@ export function Mine({ me }: { me: Schemas["MeBody"] }) {
       )}
     </div>
   );
+}
+
+/** clocks says what time it is, and how far off the clock of this device is where people would notice. */
+function clocks(): string {
+  const off = ahead();
+  const is = `Now is ${exact(new Date(now()).toISOString())}, by the clock of the server.`;
+  return Math.abs(off) < 30_000
+    ? is
+    : `${is} The clock of this device is ${length(off)} ${off > 0 ? "ahead" : "behind"}.`;
 }
 
 const Line = ({ name, says, children }: { name: string; says: ReactNode; children: ReactNode }) => (
@@ -98,7 +108,7 @@ function Browser() {
           }}
         />
       </Line>
-      <Line name="Times" says={`Now is ${exact(new Date().toISOString())}.`}>
+      <Line name="Times" says={clocks()}>
         <Choice
           label="times"
           value={utc() ? "utc" : "local"}

@@ -1,5 +1,6 @@
 import { useRef, useState } from "react";
 import { api, get } from "../api/client";
+import { now } from "../api/clock";
 import { useSubstitutes, type Substitution } from "../data/settings";
 import { queries } from "../data/query";
 import { Button } from "../parts/button";
@@ -36,7 +37,7 @@ export function Substitutes({ me }: { me: string }) {
           you for <Said>{s.by}</Said>
         </>
       ),
-      Date.parse(s.from) > Date.now() ? exact(s.from) : "now",
+      Date.parse(s.from) > now() ? exact(s.from) : "now",
       exact(s.until),
       s.reason && <Said>{s.reason}</Said>,
       <Button
@@ -75,7 +76,7 @@ const local = (d: Date) => new Date(d.getTime() - d.getTimezoneOffset() * 60_000
 
 function Name({ act }: { act: (send: () => Promise<unknown>) => Promise<unknown> }) {
   const [to, setTo] = useState("");
-  const [until, setUntil] = useState(local(new Date(Date.now() + 7 * 86_400_000)));
+  const [until, setUntil] = useState(local(new Date(now() + 7 * 86_400_000)));
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
   const [lacks, setLacks] = useState("");

@@ -1,6 +1,7 @@
 import { KeyRound } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { api, get, Problem, type Role, type Schemas } from "../api/client";
+import { now } from "../api/clock";
 import { useTokens, type Token } from "../data/proof";
 import { queries } from "../data/query";
 import { announce } from "../parts/announce";
@@ -105,7 +106,7 @@ function Create({ made }: { made: (c: Schemas["Created"]) => void }) {
     if (found) return field.current?.focus();
     setBusy(true);
     setError(undefined);
-    const expiresAt = days ? { expiresAt: new Date(Date.now() + days * 86_400_000).toISOString() } : {};
+    const expiresAt = days ? { expiresAt: new Date(now() + days * 86_400_000).toISOString() } : {};
     try {
       made(await get(api.POST("/api/tokens", { body: { name: name.trim(), role, ...expiresAt } })));
       await again();

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { api, get } from "../api/client";
+import { now } from "../api/clock";
 import { useWebhooks, type Webhook } from "../data/settings";
 import { queries } from "../data/query";
 import { Button } from "../parts/button";
@@ -124,7 +125,7 @@ function Endpoint({ of }: { of: Webhook }) {
       {since === undefined ? (
         <p className={css.line}>
           <Button onClick={() => void test()}>Send a test</Button>
-          <Button onClick={() => setSince(local(new Date(Date.now() - 86_400_000)))}>Replay</Button>
+          <Button onClick={() => setSince(local(new Date(now() - 86_400_000)))}>Replay</Button>
           {(of.state === "gone" || of.pending > 0) && (
             <Button
               onClick={() =>
