@@ -53,6 +53,9 @@ func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOpt
 		return nil, err
 	}
 	for o, err := range l.Gates(ctx, GateQuery{Thread: g.Thread}) {
+		if o == nil {
+			return nil, err // the question may have been asked again
+		}
 		if err == nil && o.Supersedes == g.ID {
 			return nil, g.Replaced(o.ID)
 		}

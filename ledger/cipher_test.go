@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/internal/encryption"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
@@ -449,5 +450,40 @@ func TestExportTakesDataKeysAlong(t *testing.T) {
 	must.Get(transfer.Import(ctx, there, bytes.NewReader(file.Bytes()), nil))(t)
 	if got := must.Get(there.Get(ctx, c.ID))(t); text(got) != "1" {
 		t.Errorf("it reads %q", text(got))
+	}
+}
+
+// TestSealedSlotsOpenInTheirPlaceOnly: what a thread's slot holds opens in that slot of that thread, and
+// a form to come is refused as such.
+func TestSealedSlotsOpenInTheirPlaceOnly(t *testing.T) {
+	ctx, l := t.Context(), over(t, memstore.New(), keyring(t, "k1"))
+	for _, thread := range []string{"t", "u"} {
+		must.Get(l.Save(ctx, posthouse.Root(thread, opaque(t, 0)), nil))(t)
+	}
+	vault, of := l.Core().Vault, encryption.DataKeyOf{Thread: "t", Generation: 1}
+	sealed := must.Get(vault.SealSlot(ctx, of, "1/fetch", []byte("secret")))(t)
+	if bytes.Contains(sealed, []byte("secret")) {
+		t.Error("the slot says what is in it")
+	}
+	if v := must.Get(vault.OpenSlot(ctx, of, "1/fetch", sealed))(t); string(v) != "secret" {
+		t.Errorf("it opens as %q", v)
+	}
+	flipped := bytes.Clone(sealed)
+	flipped[len(flipped)/2] ^= 1
+	for _, c := range []struct {
+		of     encryption.DataKeyOf
+		step   string
+		sealed []byte
+		want   error
+	}{
+		{of, "1/other", sealed, posthouse.ErrCorrupt},
+		{encryption.DataKeyOf{Thread: "u", Generation: 1}, "1/fetch", sealed, posthouse.ErrCorrupt},
+		{of, "1/fetch", flipped, posthouse.ErrCorrupt},
+		{of, "1/fetch", append([]byte{9}, sealed[1:]...), posthouse.ErrNewer},
+		{of, "1/fetch", nil, posthouse.ErrNewer},
+	} {
+		if v, err := vault.OpenSlot(ctx, c.of, c.step, c.sealed); !errors.Is(err, c.want) {
+			t.Errorf("%x in slot %s of %s: %q, %v, want %v", c.sealed, c.step, c.of.Thread, v, err, c.want)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -220,5 +221,43 @@ func TestCompareJSON(t *testing.T) {
 		if s := strings.Join(got, "; "); s != c.want || more != 0 {
 			t.Errorf("%s and %s differ by %q, %d more", c.a, c.b, s, more)
 		}
+	}
+}
+
+// TestBeforeShowsWhatChanged: a gate that asks in the place of another says what that one showed, and
+// names 50 differences; one that cannot be read says nothing.
+func TestBeforeShowsWhatChanged(t *testing.T) {
+	ctx, l := t.Context(), open(t, nil)
+	ask := func(of posthouse.ID, payload any) *posthouse.Gate {
+		done := must.Get(l.Commit(ctx, &ledger.Draft{
+			Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
+			Gates: []posthouse.Gate{{Name: "pay", Text: "Pay?", Payload: must.Get(json.Marshal(payload))(t), Supersedes: of}},
+		}))(t)
+		return must.Get(l.Gate(ctx, done.Gates[0].ID))(t)
+	}
+	many := func(n int) (list []int) {
+		for i := range 60 {
+			list = append(list, i*n)
+		}
+		return list
+	}
+	first := ask("", map[string]any{"amount": 500, "to": "alice"})
+	if b := diff.Before(ctx, l, first); b != nil {
+		t.Errorf("the first question was asked before: %+v", b)
+	}
+	second := ask(first.ID, map[string]any{"amount": 700, "to": "alice"})
+	if b := diff.Before(ctx, l, second); b == nil || b.ID != first.ID || !b.Changed || b.Text != "Pay?" || len(b.Paths) != 1 || b.Paths[0].Path != "/amount" || b.More != 0 {
+		t.Errorf("before the second question: %+v", b)
+	}
+	third := ask(second.ID, map[string]any{"amount": 700, "to": "alice"})
+	if b := diff.Before(ctx, l, third); b == nil || b.Changed || len(b.Paths) != 0 {
+		t.Errorf("before the same question: %+v", b)
+	}
+	long := ask(ask("", many(1)).ID, many(2))
+	if b := diff.Before(ctx, l, long); b == nil || len(b.Paths) != 50 || b.More != 9 {
+		t.Errorf("of 59 differences it names %+v", b)
+	}
+	if b := diff.Before(ctx, l, ask("gate-unknown", 1)); b != nil {
+		t.Errorf("a question that is not there: %+v", b)
 	}
 }

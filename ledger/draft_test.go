@@ -78,6 +78,16 @@ func TestDraftsAreRefusedByField(t *testing.T) {
 		{"a payload that is no JSON", "payload", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Payload: []byte("{")})},
 		{"a schema in latin-1", "schema", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Schema: []byte("\"\xe9\"")})},
 		{"a verdict nobody gives", "verdicts", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Verdicts: []posthouse.Verdict{posthouse.Expire}})},
+		{"a gate of a kind on two lines", "kind", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Kind: "a\nb"})},
+		{"a timer without an end", "expiresAt", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Kind: posthouse.GateTimer})},
+		{"a question for a signal", "signal", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Signal: "paid"})},
+		{"an answer for what is neither", "bind", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Bind: "whim"})},
+		{"an answer by name that licenses", "bind", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Bind: posthouse.ByName, Uses: 1})},
+		{"less than no uses", "uses", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Uses: -1})},
+		{"an answer that ended before it began", "validFor", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", ValidFor: -1})},
+		{"a note in latin-1", "note", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Note: "caf\xe9"})},
+		{"a gate in the place of none", "supersedes", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Supersedes: "a b"})},
+		{"an instance on two lines", "instance", posthouse.ErrInvalid, waiting(posthouse.Gate{Name: "ok?", Instance: "a\nb"})},
 		{"a gate over the limit", "gate", posthouse.ErrTooLarge, waiting(posthouse.Gate{Name: "ok?", Text: longer})},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -246,7 +246,8 @@ func (w *world) executions(info *posthouse.ThreadInfo) string {
 func TestRetentionIsRefusedByField(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	for field, r := range map[string]retain.Policy{
-		"MaxAge": {MaxAge: -1}, "MaxPerThread": {MaxPerThread: -1}, "KeepLast": {KeepLast: -1, MaxAge: 1}, "Retention": {KeepLast: 5},
+		"MaxAge": {MaxAge: -1}, "MaxPerThread": {MaxPerThread: -1}, "KeepLast": {KeepLast: -1, MaxAge: 1},
+		"Released": {Released: -1}, "Finished": {Finished: -1}, "Slots": {Slots: -1}, "KeepVersions": {KeepVersions: -1, Released: 1}, "Retention": {KeepLast: 5},
 	} {
 		_, err := retain.Run(ctx, l, r, nil)
 		wantField(t, err, posthouse.ErrInvalid, field)
