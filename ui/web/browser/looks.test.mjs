@@ -141,47 +141,65 @@ async function search(page) {
   await page.getByRole("option", { name: /^refund-8905/ }).waitFor();
 }
 
-const themes = ["light", "dark"];
+const both = ["light", "dark"];
+const of = (theme) => (process.env.PAGE_PICTURES ? both : [theme]);
 
-// A theme changes colours alone: they are looked at in both at one width. Pictures show both at each.
-const one = (theme) => (process.env.PAGE_PICTURES ? themes : [theme]);
-const looks = [
-  { width: 360, themes: one("light") },
-  { width: 390, themes: one("light") },
-  { width: 1280, themes },
-  { width: 2560, themes: one("dark") },
-];
+// A screen is loaded as on a phone and as on a desk, and then made narrower or wider. A theme changes
+// colours alone: they are looked at in both at one width. Pictures show both at each.
+const devices = {
+  phone: [
+    { width: 390, height: 780, themes: of("light"), axe: true },
+    { width: 360, height: 780, themes: of("light") },
+  ],
+  desk: [
+    { width: 1280, height: 800, themes: both, axe: true },
+    { width: 2560, height: 800, themes: of("dark") },
+  ],
+};
 
-for (const { width, themes } of looks) {
+for (const [device, sizes] of Object.entries(devices)) {
+  test(`every screen on a ${device}: nothing sideways, no violation of axe`, async () => {
+    const [{ width, height }] = sizes;
+    const { page, close } = await open(browser, server, "/", { viewport: { width, height } });
+    for (const s of screens) {
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme: "light" });
+      await show(page, s);
+      for (const size of sizes) await judge(page, s.name, size);
+    }
+    await close();
+  });
+}
+
+/** show opens a screen, and does what it is looked at after. */
+async function show(page, s) {
+  await page.goto(server.url + (typeof s.path === "string" ? s.path : s.path()));
+  await page.waitForSelector(s.ready);
+  if (s.open) await page.locator("main li a").first().click();
+  if (s.page) {
+    await page.locator('article a[href^="/gates/"]').first().click();
+    await page.waitForSelector("[aria-label='what happened']");
+  }
+  if (s.act) await s.act(page);
+  if (s.press) await page.getByRole("button", { name: s.press }).first().click();
+  await page.evaluate(() => document.fonts.ready);
+}
+
+/** judge looks at what is shown in a size, in its themes. */
+async function judge(page, name, { width, height, themes, axe: rules }) {
+  await page.setViewportSize({ width, height });
   for (const theme of themes) {
-    test(`every screen at ${width} in ${theme}: nothing sideways, no violation of axe`, async () => {
-      const size = { viewport: { width, height: width < 900 ? 780 : 800 }, colorScheme: theme };
-      const { page, close } = await open(browser, server, "/", size);
-      for (const s of screens) {
-        await page.goto(server.url + (typeof s.path === "string" ? s.path : s.path()));
-        await page.waitForSelector(s.ready);
-        if (s.open) await page.locator("main li a").first().click();
-        if (s.page) {
-          await page.locator('article a[href^="/gates/"]').first().click();
-          await page.waitForSelector("[aria-label='what happened']");
-        }
-        if (s.act) await s.act(page);
-        if (s.press) await page.getByRole("button", { name: s.press }).first().click();
-        await page.evaluate(() => document.fonts.ready);
-        await page.waitForTimeout(150);
-        await picture(page, `${s.name}-${width}-${theme}`);
-        if (width === 390 || width === 1280) {
-          await page.evaluate(axe);
-          const rules = theme === "dark" ? { runOnly: ["color-contrast"] } : {};
-          const { violations } = await page.evaluate((rules) => globalThis.axe.run(rules), rules);
-          assert.deepEqual(
-            violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(" ")}`),
-            [],
-            s.name,
-          );
-        }
-      }
-      await close();
-    });
+    await page.emulateMedia({ colorScheme: theme });
+    await page.waitForTimeout(150);
+    await picture(page, `${name}-${width}-${theme}`);
+    if (!rules) continue;
+    await page.evaluate(axe);
+    const options = theme === "dark" ? { runOnly: ["color-contrast"] } : {};
+    const { violations } = await page.evaluate((options) => globalThis.axe.run(options), options);
+    assert.deepEqual(
+      violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(" ")}`),
+      [],
+      `${name} at ${width} in ${theme}`,
+    );
   }
 }

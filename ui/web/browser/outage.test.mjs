@@ -8,10 +8,11 @@ import { launch, open, person, start } from "./server.mjs";
 test("a page whose server is killed says so, keeps what was typed, and goes on when it is back", async () => {
   const dir = await mkdtemp(join(tmpdir(), "posthouse-page-"));
   const browser = await launch();
-  let server = await start(["--data-dir", dir]);
-  const addr = new URL(server.url).host;
+  // Of no port that the system gives to others while the server is down.
+  const addr = `127.0.0.1:${20_000 + (process.pid % 10_000)}`;
+  let server = await start(["--data-dir", dir], addr);
   const { page, close } = await open(browser, server, "/");
-  const send = page.evaluate(async () => {
+  const sent = page.evaluate(async () => {
     const answer = await fetch("/api/agents/dispatch", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
@@ -19,12 +20,13 @@ test("a page whose server is killed says so, keeps what was typed, and goes on w
     });
     await answer.text();
   });
+  const send = sent.catch(() => {}); // the server is killed, maybe before it has answered
   await page.waitForSelector("article[aria-label]");
   await page.getByRole("button", { name: "Approve" }).click();
   await page.fill('form [aria-label="reason"]', "within the limit");
   await server.stop("SIGKILL");
   await page.waitForFunction(() => document.querySelector("header [aria-label^='not live since']"));
-  await send.catch(() => {});
+  await send;
   server = await start(["--data-dir", dir], addr);
   await page.waitForFunction(() => document.querySelector("header [aria-label='live']"), undefined, {
     timeout: 40_000,

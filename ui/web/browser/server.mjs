@@ -14,6 +14,9 @@ const executablePath = process.env.POSTHOUSE_CHROMIUM ?? "/usr/bin/chromium";
 /** start serves the made-up week, or a directory, and resolves once it answers. */
 export async function start(args = ["--demo"], addr = "127.0.0.1:0") {
   const child = spawn(binary, ["dev", "--addr", addr, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const kill = () => child.kill("SIGKILL"); // a test that fails stops nothing
+  process.once("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
   const said = {};
   for await (const line of createInterface({ input: child.stdout })) {
     const [, name, value] = /^(API|Log in|Token file) +(\S+)/.exec(line) ?? [];
@@ -24,7 +27,8 @@ export async function start(args = ["--demo"], addr = "127.0.0.1:0") {
   assert.ok(said.API, "the server did not say where it is");
   const stop = async (signal = "SIGTERM") => {
     child.kill(signal);
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    await once(child, "exit", { signal: AbortSignal.timeout(60_000) });
   };
   return {
     url: said.API.replace(/\/api$/, ""),
@@ -34,7 +38,11 @@ export async function start(args = ["--demo"], addr = "127.0.0.1:0") {
   };
 }
 
-export const launch = () => chromium.launch({ executablePath, args: ["--no-sandbox"] });
+export const launch = () =>
+  chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"], handleSIGTERM: false });
+
+// A file of tests that takes too long is terminated: what it started goes with it.
+process.once("SIGTERM", () => process.exit(1));
 
 /** person makes a token of a role, and returns it. */
 export async function person(server, role, name = `a-${role}`) {
@@ -88,9 +96,10 @@ export async function open(browser, server, path, { token = server.token, ...opt
     const refused = /Content Security Policy/.test(m.text());
     if (refused || (m.type() === "error" && !/ERR_|status of (4|5)\d\d/.test(m.text()))) errors.push(m.text());
   });
-  await page.goto(`${server.url}/login?next=${encodeURIComponent(path)}`);
-  await page.fill("#token", token);
-  await Promise.all([page.waitForURL((u) => u.pathname !== "/login"), page.click("form button.primary")]);
+  const form = { headers: { Origin: server.url }, form: { token }, maxRedirects: 0 };
+  const login = await context.request.post(`${server.url}/login`, form);
+  assert.equal(login.status(), 303, await login.text());
+  await page.goto(server.url + path);
   return {
     page,
     /** close ends the test's page, and fails with what went wrong on it. */
