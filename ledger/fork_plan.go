@@ -2,30 +2,51 @@ package ledger
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/handler"
-	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A ForkPlan says what [Ledger.Fork] would do with the same options, and what its program would do
 // again after the checkpoint, as far as the source's branch shows: with another state it may go
-// another way. Where the source failed or stopped, nothing shows what Next would ask or do.
+// another way. Each list has at most 1,000 elements.
 type ForkPlan struct {
 	Thread string           `json:"thread"` // of the fork
 	Branch string           `json:"branch"` // of the fork; another one if it is taken by then
 	Status posthouse.Status `json:"status"` // that it begins with; interrupted: it goes on once it is resumed
 	Next   []string         `json:"next"`   // the nodes that run once it goes on
 
-	Kept  []ForkStep `json:"kept"`           // results on record that count in the fork, and are not computed again
-	Again []ForkStep `json:"again"`          // results that the source recorded after the checkpoint, and the fork would record again
-	Acts  []ForkStep `json:"acts"`           // those of Again that act on the world: of class write or external
-	Asks  []ForkGate `json:"asks"`           // questions that the fork asks at once, or again
-	More  int        `json:"more,omitempty"` // results and questions beyond the first 1,000 of each list
+	Kept    []ForkStep     `json:"kept"`           // results on record that count in the fork, and are not computed again
+	Decided []ForkDecision `json:"decided"`        // answers on record that count in the fork, where it asks the same: it waits for no other
+	Again   []ForkStep     `json:"again"`          // results that the source recorded after the checkpoint, and the fork would record again
+	Tried   []TriedStep    `json:"tried"`          // steps that began on the source's branch and have no result there: the fork tries them, too
+	Acts    []ForkStep     `json:"acts"`           // those of Again and Tried that act on the world: of class write or external
+	Asks    []ForkGate     `json:"asks"`           // questions that the fork asks at once, or again
+	End     ForkEnd        `json:"end"`            // how far the source's branch shows what the fork may do
+	More    int            `json:"more,omitempty"` // elements beyond the first 1,000 of each list
+}
+
+// A ForkEnd is the newest checkpoint of the source's branch. The nodes in Next decide as they run
+// whether they ask or act beyond what is listed: that is not known. Of a branch that is done, all is listed.
+type ForkEnd struct {
+	Checkpoint posthouse.ID     `json:"checkpoint"`
+	Branch     string           `json:"branch"`
+	Seq        uint64           `json:"seq"`
+	Status     posthouse.Status `json:"status"`
+	Next       []string         `json:"next"`               // the nodes that have not ended there
+	Error      string           `json:"error,omitempty"`    // why the branch failed
+	Attempts   int              `json:"attempts,omitempty"` // of the node that failed, as the checkpoint says
+}
+
+// A ForkDecision is an answer that a fork inherits: of a person, a policy or a worker, or a wait that is over.
+type ForkDecision struct {
+	Gate    posthouse.ID      `json:"gate"`
+	Task    string            `json:"task,omitempty"` // the execution that asked
+	Name    string            `json:"name"`
+	Kind    string            `json:"kind"`
+	Verdict posthouse.Verdict `json:"verdict"`
+	By      string            `json:"by"`
+	Seq     uint64            `json:"seq"` // of the entry that has it
 }
 
 // A ForkStep is a result on record, without its value.
@@ -77,9 +98,9 @@ func PlanFork(ctx context.Context, l *Ledger, id posthouse.ID, o *ForkOptions) (
 	if err := l.freePlace(ctx, draft, info); err != nil {
 		return nil, err
 	}
-	p := &ForkPlan{Thread: draft.Thread, Branch: draft.Branch, Status: draft.Checkpoint.Status, Next: slices.Clone(c.Next), Kept: []ForkStep{}, Again: []ForkStep{}, Acts: []ForkStep{}, Asks: []ForkGate{}}
-	if p.Next == nil {
-		p.Next = []string{}
+	p := &ForkPlan{
+		Thread: draft.Thread, Branch: draft.Branch, Status: draft.Checkpoint.Status, Next: append([]string{}, c.Next...),
+		Kept: []ForkStep{}, Decided: []ForkDecision{}, Again: []ForkStep{}, Tried: []TriedStep{}, Acts: []ForkStep{}, Asks: []ForkGate{}, End: endAt(&c.Header),
 	}
 	line, err := l.core.Logs.Reader(ctx, c.Thread).Lineage(&c.Header)
 	if err != nil {
@@ -100,7 +121,19 @@ func PlanFork(ctx context.Context, l *Ledger, id posthouse.ID, o *ForkOptions) (
 		}
 	}
 	w.end()
-	return p, nil
+	if b, ok := info.Branch(c.Branch); ok && !released && b.Head != p.End.Checkpoint { // its newest checkpoint was deleted
+		h, err := l.core.Logs.Reader(ctx, c.Thread).Header(b.Seq)
+		if err != nil {
+			return nil, err
+		}
+		p.End = endAt(h)
+	}
+	return p, w.read(ctx, l, c.Thread)
+}
+
+// endAt returns the end of a source's branch, by its newest checkpoint.
+func endAt(h *posthouse.Header) ForkEnd {
+	return ForkEnd{Checkpoint: h.ID, Branch: branchName(h.Branch), Seq: h.Seq, Status: h.Status, Next: append([]string{}, h.Next...), Error: h.Error, Attempts: h.Attempts}
 }
 
 // freePlace names the branch of the fork, or says that its place is taken.
@@ -120,166 +153,4 @@ func (l *Ledger) freePlace(ctx context.Context, p *commit.Plan, source *posthous
 		return &posthouse.Error{Code: posthouse.CodeExists, Head: b.Head, Message: "branch " + p.Branch + " of thread " + p.Thread + " exists", Hint: "choose another name"}
 	}
 	return nil
-}
-
-// opensNow returns how many gates of each task and name open with the fork.
-func opensNow(p *commit.Plan) map[string]int {
-	n := map[string]int{}
-	for i := range p.Gates {
-		n[p.Gates[i].Task+"\x00"+p.Gates[i].Name]++
-	}
-	return n
-}
-
-// A forkWalk reads the log of the source from the begin of its unfinished execution to its end.
-type forkWalk struct {
-	plan   *ForkPlan
-	line   threadlog.Lineage
-	source *posthouse.Header
-	upTo   uint64 // the newest entry that counts for the execution; those after it are of the source alone
-	opens  map[string]int
-	open   map[posthouse.ID]*ForkGate // gates before the fork that have no decision there
-
-	decided map[posthouse.ID]bool         // after the checkpoint
-	heirs   map[posthouse.ID]posthouse.ID // gates by those that they replaced
-}
-
-// newForkWalk returns a walk to a plan of what follows source, with the entries up to one of them.
-func newForkWalk(p *ForkPlan, line threadlog.Lineage, source *posthouse.Header, upTo uint64, opens map[string]int) *forkWalk {
-	return &forkWalk{
-		plan: p, line: line, source: source, upTo: upTo, opens: opens, open: map[posthouse.ID]*ForkGate{},
-		decided: map[posthouse.ID]bool{}, heirs: map[posthouse.ID]posthouse.ID{},
-	}
-}
-
-// entry reads an entry. It reports whether the source's generation goes on.
-func (w *forkWalk) entry(e *posthouse.Entry, recs []posthouse.Record) bool {
-	for i := range recs {
-		rec := &recs[i]
-		switch {
-		case rec.Release != nil && e.Seq > w.upTo:
-			return false
-		case rec.Step != nil:
-			w.step(e.Seq, rec.Step)
-		case rec.Gate != nil:
-			w.gate(e.Seq, rec.Gate)
-		case rec.Decision != nil && e.Seq <= w.upTo:
-			delete(w.open, rec.Decision.Gate)
-		case rec.Decision != nil:
-			w.decided[rec.Decision.Gate] = true
-		}
-	}
-	if e.Seq <= w.upTo && w.line.RestartsStep(e, recs) {
-		w.plan.Kept = slices.DeleteFunc(w.plan.Kept, func(s ForkStep) bool {
-			return s.Effect == "" || s.Effect == posthouse.EffectPure.String() || s.Effect == posthouse.EffectRead.String()
-		})
-	}
-	return true
-}
-
-func (w *forkWalk) step(seq uint64, s *posthouse.StepInfo) {
-	if strings.Contains(s.Name, handler.Nested) {
-		return // of the runtime, about a step that is listed itself
-	}
-	name := s.Name
-	if strings.HasPrefix(name, "$") {
-		if name != nodeDone {
-			return // of the runtime, about an execution
-		}
-		name = nodeOf(s.Task)
-	}
-	step := ForkStep{s.Task, name, s.Occurrence, s.Effect.String(), s.Grant, seq}
-	switch {
-	case seq <= w.upTo && w.line.Sees(s.Branch, seq):
-		w.plan.Kept = w.add(w.plan.Kept, step)
-	case seq > w.upTo && branchName(s.Branch) == w.source.Branch:
-		w.plan.Again = w.add(w.plan.Again, step)
-		if s.Effect == posthouse.EffectWrite || s.Effect == posthouse.EffectExternal {
-			w.plan.Acts = w.add(w.plan.Acts, step)
-		}
-	}
-}
-
-// nodeDone is the name of the result that a graph records of a node which completed beside others.
-const nodeDone = "$done"
-
-// nodeOf returns the node of an execution, as of "3/fetch#2>1/get".
-func nodeOf(task string) string {
-	escaped, _, _ := strings.Cut(task[strings.LastIndexByte(task, '/')+1:], "#")
-	name, err := posthouse.UnescapeName(escaped)
-	if err != nil {
-		return escaped
-	}
-	return name
-}
-
-// branchName returns a branch by its name on record, which is empty for main.
-func branchName(name string) string {
-	if name == "" {
-		return posthouse.MainBranch
-	}
-	return name
-}
-
-func (w *forkWalk) add(list []ForkStep, s ForkStep) []ForkStep {
-	if len(list) == maxPlanned {
-		w.plan.More++
-		return list
-	}
-	return append(list, s)
-}
-
-func (w *forkWalk) gate(seq uint64, g *posthouse.GateInfo) {
-	kind := g.Kind
-	if kind == "" {
-		kind = posthouse.GateApproval
-	}
-	if g.Supersedes != "" {
-		w.heirs[g.Supersedes] = g.ID
-	}
-	asked := ForkGate{Gate: g.ID, Task: g.Task, Name: g.Name, Kind: kind, Seq: seq}
-	switch {
-	case seq <= w.upTo && w.line.Sees(g.Branch, seq):
-		w.open[g.ID] = &asked
-	case seq > w.upTo && branchName(g.Branch) == w.source.Branch && g.Supersedes == "":
-		w.asks(asked)
-	}
-}
-
-func (w *forkWalk) asks(g ForkGate) {
-	if len(w.plan.Asks) == maxPlanned {
-		w.plan.More++
-		return
-	}
-	w.plan.Asks = append(w.plan.Asks, g)
-}
-
-// end adds the gates that were open at the checkpoint, before those that came after it.
-func (w *forkWalk) end() {
-	later := w.plan.Asks
-	w.plan.Asks = []ForkGate{}
-	for _, id := range slices.Sorted(maps.Keys(w.open)) {
-		g := *w.open[id]
-		if key := g.Task + "\x00" + g.Name; w.opens[key] > 0 {
-			w.opens[key]--
-			g.Open = true
-		}
-		w.asks(g)
-	}
-	w.plan.Asks = append(w.plan.Asks, later...)
-	for i := range w.plan.Asks {
-		a := &w.plan.Asks[i]
-		a.Waits = posthouse.AsksPeople(a.Kind) && w.waits(a.Gate)
-	}
-}
-
-// waits reports whether a gate, or one in its place, has no decision.
-func (w *forkWalk) waits(id posthouse.ID) bool {
-	for {
-		heir, ok := w.heirs[id]
-		if !ok {
-			return !w.decided[id]
-		}
-		id = heir
-	}
 }

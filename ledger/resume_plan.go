@@ -31,14 +31,6 @@ type ResumePlan struct {
 	Asks  []ForkGate  `json:"asks"`           // questions and other waits that are open on the branch
 	More  int         `json:"more,omitempty"` // elements beyond the first 1,000 of each list
 	Fork  *ForkPlan   `json:"fork,omitempty"` // of a fork that has not run yet: what its source did after the place of the fork
-	steps []*TriedStep
-}
-
-// A TriedStep is a step with failed attempts on record and no result.
-type TriedStep struct {
-	ForkStep
-	Attempts int    `json:"attempts"`        // that failed
-	Error    string `json:"error,omitempty"` // of the newest
 }
 
 // A ResumeAct is what a decision on the branch still licenses: an effect that began and has no result,
@@ -98,9 +90,6 @@ func PlanResume(ctx context.Context, l *Ledger, thread, branch string) (*ResumeP
 	if err := p.readErrors(ctx, l); err != nil {
 		return nil, err
 	}
-	for _, s := range p.steps {
-		p.Tried = append(p.Tried, *s)
-	}
 	return p, p.fork(ctx, l, h)
 }
 
@@ -112,9 +101,6 @@ type outcome struct {
 
 // kindOutcome is the kind of the question about an effect with an unknown outcome.
 const kindOutcome = "outcome"
-
-// attemptFailed ends the name of the record of an attempt that failed.
-const attemptFailed = "$attempt"
 
 // walk reads what the unfinished executions of the branch have on record.
 func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (map[string]outcome, error) {
@@ -136,8 +122,6 @@ func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (
 		w.entry(e, recs)
 		for i := range recs {
 			switch r := &recs[i]; {
-			case r.Step != nil && line.Sees(r.Step.Branch, e.Seq):
-				p.try(e.Seq, r.Step)
 			case r.Gate != nil && r.Gate.Kind == kindOutcome && line.Sees(r.Gate.Branch, e.Seq):
 				if end := strings.LastIndex(r.Gate.Name, handler.Nested); end >= 0 {
 					asked[r.Gate.ID] = effectKey(r.Gate.Task, r.Gate.Name[:end])
@@ -152,30 +136,15 @@ func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (
 	for i := range p.Asks {
 		p.Asks[i].Open = true
 	}
+	for _, t := range w.tries.list {
+		if t.Status == "" { // an effect under a grant is among those that act
+			p.Tried = append(p.Tried, *t)
+		}
+	}
 	return outcomes, nil
 }
 
 func effectKey(task, call string) string { return task + "\x00" + call }
-
-// try counts a failed attempt, and drops what has a result since.
-func (p *ResumePlan) try(seq uint64, s *posthouse.StepInfo) {
-	call, failed := strings.CutSuffix(s.Name, handler.Nested+attemptFailed)
-	if !failed {
-		done := handler.Call(s.Name, s.Occurrence)
-		p.steps = slices.DeleteFunc(p.steps, func(t *TriedStep) bool { return t.Task == s.Task && t.Name == done })
-		return
-	}
-	i := slices.IndexFunc(p.steps, func(t *TriedStep) bool { return t.Task == s.Task && t.Name == call })
-	if i < 0 {
-		if len(p.steps) == maxPlanned {
-			p.More++
-			return
-		}
-		i = len(p.steps)
-		p.steps = append(p.steps, &TriedStep{ForkStep: ForkStep{Task: s.Task, Name: call, Effect: s.Effect.String(), Grant: s.Grant}})
-	}
-	p.steps[i].Attempts, p.steps[i].Seq = p.steps[i].Attempts+1, seq
-}
 
 // act lists what the decisions on the branch still license.
 func (p *ResumePlan) act(ctx context.Context, l *Ledger, info *posthouse.ThreadInfo, outcomes map[string]outcome) error {
@@ -237,56 +206,19 @@ func actsUnder(a *threadlog.Approved, how grants.Approval, outcomes map[string]o
 
 // readErrors reads why attempts failed. A record that cannot be read gives no reason.
 func (p *ResumePlan) readErrors(ctx context.Context, l *Ledger) error {
-	wanted := map[uint64][]func(e *posthouse.Entry, recs []posthouse.Record){}
+	b := bodies{}
 	for i := range p.Acts {
 		if a := &p.Acts[i]; a.Status == grants.Decided {
-			wanted[a.seq] = append(wanted[a.seq], func(e *posthouse.Entry, _ []posthouse.Record) { a.Error = errorIn(e.Bodies[a.at]) })
+			b.want(a.seq, func(e *posthouse.Entry, _ []posthouse.Record) error {
+				a.Error = errorIn(e.Bodies[a.at])
+				return nil
+			})
 		}
 	}
-	for _, s := range p.steps {
-		wanted[s.Seq] = append(wanted[s.Seq], func(e *posthouse.Entry, recs []posthouse.Record) {
-			for i := range recs {
-				if r := recs[i].Step; r != nil && r.Task == s.Task && r.Name == s.Name+handler.Nested+attemptFailed {
-					s.Error = errorIn(e.Bodies[i])
-				}
-			}
-		})
+	for i := range p.Tried {
+		p.Tried[i].wantError(b)
 	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	var seqs []uint64
-	for seq := range wanted {
-		seqs = append(seqs, seq)
-	}
-	slices.Sort(seqs)
-	for e, err := range l.core.Store.Read(ctx, p.Thread, posthouse.Range{Seqs: seqs}) {
-		if err != nil {
-			return err
-		}
-		recs, err := l.core.Vault.OpenEntry(ctx, e)
-		if errors.Is(err, posthouse.ErrSealed) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, read := range wanted[e.Seq] {
-			read(e, recs)
-		}
-	}
-	return nil
-}
-
-// errorIn returns the error in the record of a failed attempt.
-func errorIn(body []byte) string {
-	var a struct {
-		Error string `json:"error"`
-	}
-	if json.Unmarshal(body, &a) != nil {
-		return ""
-	}
-	return a.Error
+	return b.read(ctx, l, p.Thread)
 }
 
 // fork adds what the source of a fork did after the fork's place, if nothing ran on the fork yet.

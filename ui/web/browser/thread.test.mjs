@@ -220,3 +220,14 @@ test("a copy says of what it is one and who made it, and has no forks of its own
   assert.equal(await took("copy-of-8829"), await took("refund-8829"));
   await close();
 });
+
+test("the draft of a fork at a run that failed says what is tried, asked and kept again, and what is not known", async () => {
+  const { page, close } = await open(browser, server, "/threads/invoice-1009?draft=yes");
+  const lists = page.getByRole("group", { name: "what the fork does" });
+  await lists.getByText("was tried 2 times, and did not act").waitFor();
+  const text = (await lists.innerText()).replace(/\s+/g, " ");
+  assert.match(text, /pay external, asks before/);
+  assert.match(text, /main failed in pay at #18: the bank refuses/);
+  assert.match(text, /What else pay asks or does is not known/);
+  await close();
+});

@@ -55,3 +55,26 @@ func TestDryRuns(t *testing.T) {
 	clitest.Wants(t, "a version", d.Run(0, "thread", "drop", "order-1", "v", "--dry-run"), "would be deleted: ", "versions ", "nothing was deleted")
 	clitest.Wants(t, "an unknown version", d.Run(3, "thread", "drop", "order-1", "7", "--dry-run"), "7")
 }
+
+// TestDryRunOfAForkWhereARunFailed: it says how the effect was tried, that its decision does not count, and for
+// which node it is not known what else it does. In JSON it says the same.
+func TestDryRunOfAForkWhereARunFailed(t *testing.T) {
+	d := clitest.OpenDesk(t, memstore.New())
+	id := d.Ask("order-1", "closed")
+	d.Run(1, "approve", string(id))
+	head := strings.Fields(d.Run(0, "checkpoint", "list", "--thread", "order-1", "-q"))[0]
+	clitest.Wants(t, "the plan", d.Run(0, "checkpoint", "fork", head, "--dry-run"),
+		"transfer (external, asks again before, as the decision of "+string(id)+" does not count there): did not act in 1 attempt: ",
+		"main failed in transfer at #", "what else transfer asks or does is not known: its code decides that as it runs")
+	var p struct {
+		Tried []struct{ Name, Status, Error string }
+		End   struct {
+			Status, Error string
+			Next          []string
+		}
+	}
+	text := d.Run(0, "checkpoint", "fork", head, "--dry-run", "--json")
+	if err := json.Unmarshal([]byte(text), &p); err != nil || len(p.Tried) != 1 || p.Tried[0].Status != "decided" || p.End.Status != "failed" || p.End.Error == "" || len(p.End.Next) != 1 {
+		t.Errorf("%+v, %v: %s", p, err, text)
+	}
+}

@@ -21,53 +21,118 @@ func showPlan(e *env.Env, c *server.Checkpoint) {
 	p := c.Plan
 	e.Line("would be made: branch %s of thread %s, %s", term.Visible(p.Branch), term.Visible(p.Thread), p.Status)
 	e.Fields("next", term.Visible(strings.Join(p.Next, ", ")))
-	var kept, again, acts, asks []string
+	var kept, answers, again, acts, asks []string
 	for _, s := range p.Kept {
 		kept = append(kept, planned(s.Task, s.Name, s.Effect, ""))
 	}
+	for _, d := range p.Decided {
+		answers = append(answers, planned(d.Task, d.Name, d.Kind, string(d.Verdict)+" by "+term.Visible(d.By)))
+	}
+	tried := map[string]string{}
+	for i := range p.Tried {
+		s := &p.Tried[i]
+		tried[stepKey(s.Task, s.Name, s.Occurrence)] = triedSo(s.Status, s.Attempts, s.Error)
+	}
 	acting := map[string]bool{}
-	for _, s := range p.Acts {
+	for i := range p.Acts {
+		s := &p.Acts[i]
 		note := "without a grant"
 		if s.Grant != "" {
-			note = "asks again before"
+			note = "asks again before, as the decision of " + string(s.Grant) + " does not count there"
 		}
-		acts = append(acts, planned(s.Task, s.Name, s.Effect, note))
-		acting[fmt.Sprint(s.Task, "\x00", s.Name, s.Occurrence)] = true
+		line, key := planned(s.Task, s.Name, s.Effect, note), stepKey(s.Task, s.Name, s.Occurrence)
+		if so := tried[key]; so != "" {
+			line += ": " + so
+		}
+		acts, acting[key] = append(acts, line), true
 	}
-	for _, s := range p.Again {
-		if !acting[fmt.Sprint(s.Task, "\x00", s.Name, s.Occurrence)] {
+	for i := range p.Again {
+		if s := &p.Again[i]; !acting[stepKey(s.Task, s.Name, s.Occurrence)] {
 			again = append(again, planned(s.Task, s.Name, s.Effect, ""))
 		}
 	}
+	for i := range p.Tried {
+		s := &p.Tried[i]
+		if key := stepKey(s.Task, s.Name, s.Occurrence); !acting[key] {
+			again = append(again, planned(s.Task, s.Name, s.Effect, "")+": "+tried[key])
+		}
+	}
 	for _, g := range p.Asks {
-		when := "once it comes there"
-		if g.Open {
-			when = "at once"
-		}
-		if g.Waits {
-			when += ", and stays open on the branch that is there: approve both, and it is done twice"
-		}
-		asks = append(asks, planned(g.Task, g.Name, g.Kind, when))
+		asks = append(asks, planned(g.Task, g.Name, g.Kind, whenAsked(g.Open, g.Waits)))
 	}
-	for _, list := range []struct {
-		title string
-		lines []string
-	}{{"kept, and not computed again", kept}, {"run again", again}, {"asked again", asks}, {"acts on the world again", acts}} {
-		if len(list.lines) == 0 {
-			continue
-		}
-		e.Line("\n%s", list.title)
-		for _, line := range list.lines {
-			e.Line("  %s", line)
-		}
-	}
+	listed(e, "kept, and not computed again", kept)
+	listed(e, "answered, and not asked again about the same", answers)
+	listed(e, "run again", again)
+	listed(e, "asked again", asks)
+	listed(e, "acts on the world again", acts)
 	if p.More > 0 {
 		e.Line("\nand %d more", p.More)
 	}
 	if len(p.Next) > 0 {
-		e.Line("\nwhat %s does that was not done before is not on record: it may ask or act", term.Visible(strings.Join(p.Next, ", ")))
+		e.Line("")
+		showEnd(e, c)
 	}
 	e.Line("\nnothing was forked: leave --dry-run out")
+}
+
+func stepKey(task, name string, occurrence uint32) string {
+	return fmt.Sprint(task, "\x00", name, "\x00", occurrence)
+}
+
+// listed prints a list under its title, if there is something in it.
+func listed(e *env.Env, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	e.Line("\n%s", title)
+	for _, line := range lines {
+		e.Line("  %s", line)
+	}
+}
+
+// triedSo says how the attempts of a step ended, the last one with an error.
+func triedSo(status grants.Status, attempts int, failure string) string {
+	so := "failed in " + term.Count(attempts, "attempt")
+	switch status {
+	case grants.Decided:
+		so = "did not act in " + term.Count(attempts, "attempt")
+	case grants.Unknown:
+		so = "it is not known whether it acted; people are asked first, unless the program may repeat it"
+	case grants.Released:
+		so = "it began, and waits for something"
+	}
+	if failure != "" {
+		so += ": " + term.Clip(term.Visible(failure), 200)
+	}
+	return so
+}
+
+// whenAsked says when a fork asks a question that its source asked.
+func whenAsked(open, waits bool) string {
+	when := "once it comes there"
+	if open {
+		when = "at once"
+	}
+	if waits {
+		when += ", and stays open on the branch that is there: approve both, and it is done twice"
+	}
+	return when
+}
+
+// showEnd says how far the source shows what a fork does, and what is not known.
+func showEnd(e *env.Env, c *server.Checkpoint) {
+	end := &c.Plan.End
+	branch, next := term.Visible(end.Branch), term.Visible(strings.Join(end.Next, ", "))
+	switch {
+	case len(end.Next) == 0:
+		e.Line("that is what %s did up to its end at #%d; with another state or another answer it may go another way", branch, end.Seq)
+		return
+	case end.Status == posthouse.StatusFailed:
+		e.Line("%s failed in %s at #%d: %s", branch, next, end.Seq, term.Clip(term.Visible(end.Error), 200))
+	default:
+		e.Line("%s has come to %s, %s at #%d", branch, next, end.Status, end.Seq)
+	}
+	e.Line("what else %s asks or does is not known: its code decides that as it runs", next)
 }
 
 // planned is a line about a step or a question.
@@ -123,18 +188,9 @@ func showResume(e *env.Env, c *server.Checkpoint) {
 	for _, g := range p.Asks {
 		asks = append(asks, planned(g.Task, g.Name, g.Kind, "still open"))
 	}
-	for _, list := range []struct {
-		title string
-		lines []string
-	}{{"tried again", tried}, {"asks or waits", asks}, {"kept, and not computed again", kept}} {
-		if len(list.lines) == 0 {
-			continue
-		}
-		e.Line("\n%s", list.title)
-		for _, line := range list.lines {
-			e.Line("  %s", line)
-		}
-	}
+	listed(e, "tried again", tried)
+	listed(e, "asks or waits", asks)
+	listed(e, "kept, and not computed again", kept)
 	if p.Fork != nil {
 		e.Line("\nit is a fork that has not run; as far as its source shows it keeps %d results, runs %d again, acts %d times and asks %d times: posthouse checkpoint fork --dry-run lists them",
 			len(p.Fork.Kept), len(p.Fork.Again), len(p.Fork.Acts), len(p.Fork.Asks))

@@ -3,20 +3,26 @@ import type { Schemas } from "../api/client";
 import { Fold } from "../parts/fold";
 import { Said } from "../parts/said";
 import type { Plan } from "./plan";
+import { answer, becameOf, callOf, firstLine } from "./standing";
 import css from "./lists.module.css";
 
 type Step = Schemas["ForkStep"];
 type Gate = Schemas["ForkGate"];
+type Tried = Schemas["TriedStep"];
+type Decision = Schemas["ForkDecision"];
 
 const first = 12;
 
-/** red says whether a step acts without a decision of its own: of class write, or external without a grant. */
-export const red = (s: Step) => s.effect === "write" || (s.effect === "external" && !s.grant);
+/** red says whether a step acts and no decision is asked for before: of class write or external, without a grant. */
+export const red = (s: Step) => (s.effect === "write" || s.effect === "external") && !s.grant;
+
+const keyOf = (s: Step) => `${s.task}/${s.name}/${s.occurrence}`;
 
 /** Lists say beforehand what a fork of a branch keeps, what runs again, and what asks or acts again. */
 export function Lists({ plan, branch }: { plan: Plan; branch: string }) {
-  const acting = new Set(plan.acts.map((s) => `${s.task}/${s.name}/${s.occurrence}`));
-  const again = plan.again.filter((s) => !acting.has(`${s.task}/${s.name}/${s.occurrence}`));
+  const acting = new Set(plan.acts.map(keyOf));
+  const again = plan.again.filter((s) => !acting.has(keyOf(s)));
+  const tried = new Map(plan.tried.map((s) => [keyOf(s), s]));
   const bare = plan.acts.filter(red).length;
   return (
     <div className={css.lists} aria-label="what the fork does" role="group">
@@ -25,20 +31,24 @@ export function Lists({ plan, branch }: { plan: Plan; branch: string }) {
         help="results on record count, and are not computed again"
         empty="nothing of an unfinished step"
       >
-        {plan.kept.map((s) => (
-          <StepLine key={`${s.seq}/${s.name}/${s.occurrence}`} step={s} />
-        ))}
+        {[
+          ...plan.decided.map((d) => <AnswerLine key={d.gate} decision={d} />),
+          ...plan.kept.map((s) => <StepLine key={keyOf(s)} step={s} />),
+        ]}
       </Group>
       <Group
         title="Runs again"
         help={
           plan.next.length > 0 ? `from ${plan.next.join(", ")} on, as far as the source shows` : "nothing runs next"
         }
-        empty="nothing is known to"
+        empty={plan.next.length > 0 ? `${plan.next.join(", ")}, of which no result is on record` : "nothing"}
       >
-        {again.map((s) => (
-          <StepLine key={`${s.seq}/${s.name}/${s.occurrence}`} step={s} />
-        ))}
+        {[
+          ...again.map((s) => <StepLine key={keyOf(s)} step={s} />),
+          ...plan.tried
+            .filter((s) => !acting.has(keyOf(s)))
+            .map((s) => <StepLine key={`tried/${keyOf(s)}`} step={s} tried={s} />),
+        ]}
       </Group>
       <Group
         title="Asks or acts again"
@@ -49,14 +59,10 @@ export function Lists({ plan, branch }: { plan: Plan; branch: string }) {
       >
         {[
           ...plan.asks.map((g) => <GateLine key={g.gate} gate={g} branch={branch} />),
-          ...plan.acts.map((s) => <StepLine key={`${s.seq}/${s.name}/${s.occurrence}`} step={s} acts />),
+          ...plan.acts.map((s) => <StepLine key={`acts/${keyOf(s)}`} step={s} acts tried={tried.get(keyOf(s))} />),
         ]}
       </Group>
-      {plan.next.length > 0 && (
-        <p className={css.more}>
-          What <Said>{plan.next.join(", ")}</Said> does that was not done before is not on record: it may ask or act.
-        </p>
-      )}
+      {plan.next.length > 0 && <End end={plan.end} />}
       {plan.more ? <p className={css.more}>and {plan.more.toLocaleString("en")} more</p> : null}
     </div>
   );
@@ -83,7 +89,7 @@ export function Group({
   return (
     <section className={last ? `${css.group} ${css.acting}` : css.group} aria-label={title}>
       <h3>
-        {title} <span>{children.length > 0 ? children.length : empty}</span>
+        {title} <span>{children.length > 0 ? children.length : <Said>{empty}</Said>}</span>
       </h3>
       {children.length > 0 && (
         <p className={bad ? `${css.help} ${css.bad}` : css.help}>
@@ -99,13 +105,13 @@ export function Group({
   );
 }
 
-export function StepLine({ step, acts }: { step: Step; acts?: boolean }) {
+export function StepLine({ step, acts, tried }: { step: Step; acts?: boolean; tried?: Tried | undefined }) {
   const danger = acts && red(step);
   return (
     <li className={danger ? `${css.line} ${css.bad}` : css.line}>
       <span className={css.seq}>#{step.seq}</span>
       <span className={css.what}>
-        <Said>{step.name}</Said>
+        <Said>{tried ? callOf(step.name) : step.name}</Said>
         {step.occurrence > 0 && ` [${step.occurrence + 1}]`}
       </span>
       {step.effect && step.effect !== "pure" && (
@@ -114,7 +120,58 @@ export function StepLine({ step, acts }: { step: Step; acts?: boolean }) {
           {acts && (danger ? ", acts again" : step.grant ? ", asks before" : "")}
         </span>
       )}
+      {tried && (
+        <span className={css.so}>
+          {becameOf(tried)}
+          {tried.error && (
+            <>
+              : <Said>{firstLine(tried.error)}</Said>
+            </>
+          )}
+        </span>
+      )}
     </li>
+  );
+}
+
+const AnswerLine = ({ decision: d }: { decision: Decision }) => (
+  <li className={css.line}>
+    <span className={css.seq}>#{d.seq}</span>
+    <span className={css.what}>
+      <Link href={`/gates/${encodeURIComponent(d.gate)}`}>
+        <Said>{d.name}</Said>
+      </Link>
+    </span>
+    <span className={css.class}>
+      {answer(d.verdict)} by <Said>{d.by}</Said>
+    </span>
+  </li>
+);
+
+/** End says how far the source shows what a fork does, and what is not known. */
+function End({ end }: { end: Schemas["ForkEnd"] }) {
+  const branch = <Said>{end.branch}</Said>;
+  if (end.next.length === 0)
+    return (
+      <p className={css.more}>
+        That is what {branch} did up to its end at #{end.seq}. With another state or another answer the fork may go
+        another way.
+      </p>
+    );
+  const next = <Said>{end.next.join(", ")}</Said>;
+  return (
+    <p className={css.more}>
+      {end.status === "failed" ? (
+        <>
+          {branch} failed in {next} at #{end.seq}: <Said>{firstLine(end.error ?? "")}</Said>.{" "}
+        </>
+      ) : (
+        <>
+          {branch} has come to {next}, {end.status} at #{end.seq}.{" "}
+        </>
+      )}
+      What else {next} asks or does is not known: its code decides that as it runs.
+    </p>
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { heading, standing } from "./standing";
+import { answer, becameOf, callOf, heading, standing } from "./standing";
 
 test("what a decision licenses acts without a question unless something is open", () => {
   expect(standing({ approval: "usable" })).toEqual({ acts: true, words: "people are not asked again" });
@@ -13,4 +13,13 @@ test("an effect is named with its next attempt", () => {
   expect(heading({ name: "book>pay", attempt: 3, status: "decided" })).toBe("pay is tried again: attempt 3");
   expect(heading({ name: "pay", occurrence: 2, attempt: 1 })).toBe("pay [3] is tried");
   expect(heading({ name: "", attempt: 1, licenses: 1 })).toMatch(/did not begin/);
+});
+
+test("a step without a result says how its attempts ended, and an answer how it was given", () => {
+  expect(becameOf({ attempts: 1, status: "decided" })).toBe("was tried once, and did not act");
+  expect(becameOf({ attempts: 2, status: "unknown" })).toMatch(/not known whether it acted/);
+  expect(becameOf({ attempts: 3 })).toBe("failed 3 times");
+  expect(answer("respond")).toBe("answered");
+  expect(callOf("find[1]")).toBe("find [2]");
+  expect(answer("later")).toBe("later");
 });

@@ -1,3 +1,4 @@
+import type { Schemas } from "../api/client";
 import type { Act } from "./plan";
 
 /** standing says in words whether what a decision licenses acts once the branch goes on, and whether people are asked before. */
@@ -30,3 +31,32 @@ export const firstLine = (text: string): string => {
   const line = text.split("\n", 1)[0] ?? "";
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 };
+
+/** becameOf says how the attempts of a step ended that has no result. */
+export function becameOf(t: Pick<Schemas["TriedStep"], "status" | "attempts">): string {
+  const times = t.attempts === 1 ? "once" : `${t.attempts} times`;
+  switch (t.status) {
+    case "decided":
+      return `was tried ${times}, and did not act`;
+    case "unknown":
+      return "was tried, and it is not known whether it acted: people are asked first, unless the program may repeat it";
+    case "released":
+      return "began, and waits for something";
+  }
+  return `failed ${times}`;
+}
+
+/** callOf is a call that was tried, as results are named: "price[1]" on record is the second. */
+export const callOf = (name: string) => name.replace(/\[(\d{1,9})\]$/, (_, n: string) => ` [${Number(n) + 1}]`);
+
+const answers: Record<string, string> = {
+  approve: "approved",
+  reject: "rejected",
+  edit: "edited",
+  respond: "answered",
+  expire: "ran out, ended",
+  cancel: "cancelled",
+};
+
+/** answer is a verdict as it was given, before its "by". */
+export const answer = (verdict: string) => answers[verdict] ?? verdict;
