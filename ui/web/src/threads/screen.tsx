@@ -29,7 +29,7 @@ export function ThreadsScreen() {
   const filter = useMemo(() => filterOf(search), [search]);
   const wide = useWide();
   const [whole, setWhole] = useState<number>();
-  const wants = useRef(false);
+  const wants = useRef<boolean | string>(false);
   /** toRows goes from the search to the first row: that which is there now, or that which is found. */
   const toRows = (changes: boolean) => {
     wants.current = changes;
@@ -74,7 +74,7 @@ function Total({ filter, whole }: { filter: Filter; whole: number | undefined })
 type ListProps = {
   filter: Filter;
   wide: boolean;
-  wants: RefObject<boolean>;
+  wants: RefObject<boolean | string>;
   setWhole: (n: number | undefined) => void;
 };
 
@@ -110,17 +110,21 @@ function List({ filter, wide, wants, setWhole }: ListProps) {
   useEffect(() => {
     if (wants.current && at === undefined) setAt(first);
   }, [first]);
+  const index = at === undefined ? -1 : rows.findIndex((r) => r.thread === at);
+  const place = useRef(0);
+  if (index >= 0) place.current = index;
   const step = (by: number) => {
-    const i = rows.findIndex((r) => r.thread === at);
-    const next = rows[Math.min(rows.length - 1, Math.max(0, i < 0 ? 0 : i + by))]?.thread;
-    wants.current = next !== undefined;
+    // Of a thread that left the list its place is left: the one after it stands there.
+    const to = index >= 0 ? index + by : at === undefined ? 0 : place.current + (by > 0 ? by - 1 : by);
+    const next = rows[Math.min(rows.length - 1, Math.max(0, to))]?.thread;
+    wants.current = next ?? false;
     setAt(next);
   };
   useKeys({
     j: () => step(1),
     k: () => step(-1),
-    x: operates && at !== undefined ? () => select(at) : undefined,
-    Enter: at === undefined || onControl() ? undefined : () => go(threadPath(at)),
+    x: operates && at !== undefined && index >= 0 ? () => select(at) : undefined,
+    Enter: at === undefined ? undefined : () => go(threadPath(at)),
     Escape: selected.size > 0 ? () => setSelected(new Set()) : undefined,
   });
   useCommands([
@@ -214,7 +218,3 @@ function List({ filter, wide, wants, setWhole }: ListProps) {
 }
 
 const noop = () => {};
-
-/** onControl says whether Enter belongs to what has the focus. */
-const onControl = () =>
-  document.activeElement instanceof HTMLElement && document.activeElement.matches("a, button, input");

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type CSSProperties, type ReactNode, type RefObject } from "react";
+import { useEffect, useLayoutEffect, useRef, type CSSProperties, type ReactNode, type RefObject } from "react";
 import { Link } from "wouter";
 import type { Thread } from "../data/threads";
 import { named } from "../parts/id";
@@ -18,8 +18,8 @@ type Props = {
   wide: boolean;
   /** at is the row that keys act on, by its name. The list is one stop of Tab, and that is this row. */
   at: string | undefined;
-  /** wants says that the row shall have the focus once it is drawn. */
-  wants: RefObject<boolean>;
+  /** wants says which row shall have the focus once it is drawn: that of a thread, or the one at. */
+  wants: RefObject<boolean | string>;
   move: (by: number) => void;
   /** hold is told which row got the focus. */
   hold: (thread: string) => void;
@@ -85,10 +85,19 @@ export function Table({
     // Only when a key chose another row: rows that move do not scroll, and none does under a pointer.
   }, [at]);
   useEffect(() => {
-    const row = wants.current && scroll.current?.querySelector<HTMLElement>('[aria-current="true"] a');
+    // An effect of an earlier draw may run after a key: it must not focus the row that the key left.
+    if (wants.current !== true && wants.current !== at) return;
+    const row = at !== undefined && scroll.current?.querySelector<HTMLElement>('[aria-current="true"] a');
     if (!row) return;
     wants.current = false;
     row.focus({ preventScroll: true });
+  });
+  const had = useRef(false);
+  useLayoutEffect(() => {
+    // A row that moved out of sight takes the focus along: keys go on from its thread, and a row that is back has it again.
+    const [list, now] = [scroll.current, document.activeElement];
+    if (!list || !had.current || (now !== document.body && now !== list)) return;
+    (list.querySelector<HTMLElement>('[aria-current="true"] a') ?? list).focus({ preventScroll: true });
   });
   const stop = index >= 0 ? at : rows[0]?.thread;
   const tracks = ["minmax(120px, 208px)", ...columns.map((c) => c.width)];
@@ -97,6 +106,7 @@ export function Table({
   return (
     <div
       ref={scroll}
+      tabIndex={-1}
       className={css.scroll}
       role="group"
       aria-label="list of threads"
@@ -104,7 +114,8 @@ export function Table({
       onKeyDown={(e) => {
         const by = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[e.key];
         if (e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
-        if (e.key === " " && select && at !== undefined && e.target instanceof HTMLAnchorElement) select(at);
+        const onRow = e.target instanceof HTMLAnchorElement || e.target === e.currentTarget;
+        if (e.key === " " && select && at !== undefined && index >= 0 && onRow) select(at);
         else if (by !== undefined) move(by);
         else return;
         e.preventDefault();
@@ -159,7 +170,11 @@ export function Table({
                     href={threadPath(t.thread)}
                     title={titleOf(t)}
                     tabIndex={t.thread === stop ? 0 : -1}
-                    onFocus={() => hold(t.thread)}
+                    onFocus={() => {
+                      had.current = true;
+                      hold(t.thread);
+                    }}
+                    onBlur={() => (had.current = false)}
                   >
                     <Said>{named(t.thread)}</Said>
                   </Link>
