@@ -56,19 +56,23 @@ test("a retry can be taken back, is not sent by who leaves, and is sent after fi
   await close();
 });
 
-test("a dead letter is dropped, and one that is a request has no retry", async () => {
+test("a dead letter says what it is and means, is dropped, and has no retry where that would fail again", async () => {
   const { page, close } = await open(browser, server, "/workers?show=letters");
   const sent = changes(page);
   const letters = page.locator("[aria-label='dead letters'] tbody tr");
   await letters.first().waitFor();
   assert.equal(await page.getByRole("button", { name: "Drop" }).count(), 2);
-  assert.equal(await page.getByRole("button", { name: "Retry" }).count(), 1);
+  assert.equal(await page.getByRole("button", { name: "Retry" }).count(), 0);
+  const said = await page.getByRole("table", { name: "dead letters" }).innerText();
+  assert.match(said, /media-1 asked to say how its task ended\s+its result is 1,310,720 bytes/);
+  assert.match(said, /a task transcribe is ready\s+it is cut: its JSON has no end/);
+  assert.match(said, /Nothing of it is on record.*\n[^]*The task is on record and is found there/);
   await page.clock.install();
-  await page.getByRole("button", { name: "Drop: the letter to posthouse.worker.resolve" }).click();
+  await page.getByRole("button", { name: "Drop: the message that media-1 asked to say how its task ended" }).click();
   await page.clock.runFor(6000);
   await page.getByRole("status").getByText("done").waitFor();
   await page.waitForFunction(
-    () => !document.querySelector("[aria-label='dead letters']").textContent.includes("resolve"),
+    () => !document.querySelector("[aria-label='dead letters']").textContent.includes("media-1"),
   );
   assert.match(sent.join(), /^DELETE \/api\/dead-letters\/\d+$/);
   await close();
@@ -81,6 +85,12 @@ test("numbers lead to the tasks that they count", async () => {
   await row.getByRole("link").click();
   await page.waitForURL(/show=tasks&task=wipe-tapes&state=ready/);
   await page.locator("[aria-label='open tasks']").getByText("erasure-C-439").waitFor();
+  assert.match(await page.locator("[aria-label='open tasks']").innerText(), /a worker that takes it: none is there/);
+  await page.goto(`${server.url}/workers?show=tasks`);
+  const paused = page.locator("[aria-label='open tasks'] tr", { hasText: "task-call-2295" });
+  await paused.getByText(/^who speaks: goes on by itself in 5 h$/).waitFor();
+  const chips = (await page.getByRole("navigation", { name: "states" }).innerText()).replace(/\s+/g, " ");
+  assert.equal(chips, "All 3 claimed 1 ready 1 delayed 0 paused 1");
   await close();
 });
 

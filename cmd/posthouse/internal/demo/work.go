@@ -100,8 +100,8 @@ func Letters() deadletter.Box {
 	ago := 5 * time.Hour
 	box := deadletter.NewMemory(func() time.Time { return time.Now().Add(-ago) })
 	for _, l := range []deadletter.Letter{
-		{Kind: deadletter.Hint, Subject: "posthouse.tasks.transcribe", Reason: "hint: unexpected end of JSON input", Data: []byte(`{"task":"transcribe","gate":"gate-01a2`)},
-		{Kind: deadletter.Request, Subject: "posthouse.worker.resolve", Reason: "request: field result: is 1,310,720 bytes; at most 1,048,576 are allowed", Data: []byte(`{"id":{"gate":"gate-01a2134b"},"verdict":{"action":"complete","value":"iVBORw0KGgo`)},
+		{Kind: deadletter.Hint, Subject: "posthouse.hint.transcribe.=.gate-01a2", Reason: "hint: unexpected end of JSON input", Data: []byte(`{"task":"transcribe","gate":"gate-01a2`)},
+		{Kind: deadletter.Request, Subject: "posthouse.task.media-1.any.resolve", Reason: "request: field result: is 1,310,720 bytes; at most 1,048,576 are allowed", Size: 1_311_020, Data: []byte(`{"id":{"gate":"gate-01a2134b"},"verdict":{"action":"complete","value":"iVBORw0KGgo`)},
 	} {
 		_ = box.Put(context.Background(), l) // memory does not fail
 		ago = 40 * time.Minute

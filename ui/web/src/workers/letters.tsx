@@ -1,4 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { api, get, Problem, type Schemas } from "../api/client";
 import { queries } from "../data/query";
 import type { Letter } from "../data/workers";
@@ -8,6 +9,8 @@ import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { Table } from "../parts/table";
 import { Ago } from "../parts/time";
+import { marked } from "../text/hidden";
+import { wordsOf, type Words } from "./letter";
 import css from "./workers.module.css";
 
 type Props = { list: UseQueryResult<Schemas["LetterList"]>; delayed: Delayed; may: boolean };
@@ -36,53 +39,75 @@ export function Letters({ list, delayed, may }: Props) {
     <Table
       label="dead letters"
       columns={[
-        { name: "Subject" },
-        { name: "Kind" },
+        { name: "Message" },
         { name: "Why", grow: true },
         { name: "Bytes", end: true },
         { name: "Came", end: true },
         { name: "", end: true },
       ]}
-      rows={letters.map((l) => ({
-        key: l.id,
-        cells: [
-          <Said key="subject">{l.subject}</Said>,
-          l.kind,
-          <span key="why" className={css.why} title={l.reason}>
-            <Said>{l.reason}</Said>
-          </span>,
-          l.size,
-          <Ago key="at" at={l.at} />,
-          <Acts key="acts" letter={l} delayed={delayed} />,
-        ],
-        below: l.data ? <Data text={text(l.data)} /> : undefined,
-      }))}
+      rows={letters.map((l) => {
+        const bytes = Uint8Array.from(atob(l.data ?? ""), (c) => c.codePointAt(0) ?? 0);
+        const text = new TextDecoder().decode(bytes); // bytes that are no UTF-8 are shown as such
+        const words = wordsOf(l, text, bytes.length);
+        return {
+          key: l.id,
+          cells: [
+            <span key="what">
+              {words.before}
+              <strong>
+                <Said>{words.who}</Said>
+              </strong>
+              {words.after}
+            </span>,
+            <span key="why" className={css.why} title={l.reason}>
+              <Said>{words.why}</Said>
+            </span>,
+            l.size.toLocaleString("en"),
+            <Ago key="at" at={l.at} />,
+            <Acts key="acts" letter={l} words={words} delayed={delayed} />,
+          ],
+          below: <Data letter={l} words={words} text={text} kept={bytes.length} />,
+        };
+      })}
     />
   );
 }
 
-/** text returns the beginning of a message. Bytes that are no UTF-8 are shown as such. */
-const text = (base64: string) =>
-  new TextDecoder().decode(Uint8Array.from(atob(base64), (c) => c.codePointAt(0) ?? 0)).slice(0, 600);
+const most = 600;
 
-const Data = ({ text }: { text: string }) => (
+/** Data says what a letter means for its task, and shows the beginning of it. */
+const Data = ({ letter, words, text, kept }: { letter: Letter; words: Words; text: string; kept: number }) => (
   <div className={css.data}>
-    <code>
-      <Said>{text}</Said>
-    </code>
-    <Hidden texts={[text]} />
+    <p>
+      {words.so}{" "}
+      {words.gate && (
+        <Link href={`/gates/${encodeURIComponent(words.gate)}`} className={css.task}>
+          Its task
+        </Link>
+      )}
+    </p>
+    {text && (
+      <code>
+        <Said>{text.slice(0, most)}</Said>
+      </code>
+    )}
+    <p>
+      sent to <Said>{letter.subject}</Said>
+      {kept < letter.size && `; of its bytes the first ${kept.toLocaleString("en")} are kept`}
+    </p>
+    <Hidden texts={[text.slice(0, most), words.who, letter.subject]} />
   </div>
 );
 
 const again = () => queries.invalidateQueries({ queryKey: ["letters"] });
 
-function Acts({ letter, delayed }: { letter: Letter; delayed: Delayed }) {
+function Acts({ letter, words, delayed }: { letter: Letter; words: Words; delayed: Delayed }) {
   const key = `letter ${letter.id}`;
   const params = { path: { id: letter.id } };
-  const of = `the letter to ${letter.subject}`;
+  const of = `the message that ${marked(words.before + words.who)}${words.after}`;
   return (
     <span className={css.acts}>
-      {letter.kind === "hint" && (
+      {words.again && (
         <Button
           className={css.small}
           title="it goes to its queue once more"
@@ -103,7 +128,7 @@ function Acts({ letter, delayed }: { letter: Letter; delayed: Delayed }) {
       <Button
         tone="danger"
         className={css.small}
-        title="it is taken out for good"
+        title="this message is taken out for good; no task changes by that"
         disabled={delayed.busy(key)}
         aria-label={`Drop: ${of}`}
         onClick={() =>

@@ -32,7 +32,7 @@ export function Queues({ queues }: { queues: Queue[] }) {
             { name: "Ready", end: true },
             { name: "Delayed", end: true },
             { name: "Paused", end: true },
-            { name: "Oldest", end: true },
+            { name: "Oldest ready", end: true },
             { name: "Workers", end: true },
           ]}
           rows={queues.map((q) => ({
@@ -51,7 +51,7 @@ export function Queues({ queues }: { queues: Queue[] }) {
               link(q, "ready", q.ready),
               link(q, "delayed", q.delayed),
               link(q, "paused", q.paused),
-              q.readySince ? <Ago at={q.readySince} /> : "",
+              q.readySince ? <Ago at={q.readySince} /> : <span className={css.zero}>none is</span>,
               q.workers > 0 ? q.workers : <span className={css.none}>no worker takes it</span>,
             ],
           }))}

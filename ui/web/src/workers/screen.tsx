@@ -63,7 +63,14 @@ export function WorkersScreen() {
         </>
       )}
       {place === "tasks" && (
-        <Tasks list={open} delayed={delayed} may={operator} task={task} state={query.get("state")} />
+        <Tasks
+          list={open}
+          delayed={delayed}
+          may={operator}
+          task={task}
+          state={query.get("state")}
+          queues={(queues.data ?? []).filter((q) => !task || q.task === task)}
+        />
       )}
       {place === "failed" && <Tasks list={failed} delayed={delayed} may={operator} failed />}
       {place === "letters" && <Letters list={letters} delayed={delayed} may={operator} />}

@@ -2,7 +2,7 @@ import type { UseInfiniteQueryResult, InfiniteData } from "@tanstack/react-query
 import { Link, useLocation } from "wouter";
 import { api, get, type Schemas } from "../api/client";
 import { more, queries } from "../data/query";
-import type { Task } from "../data/workers";
+import type { Queue, Task } from "../data/workers";
 import { Button } from "../parts/button";
 import { Chip } from "../parts/chip";
 import { named } from "../parts/id";
@@ -10,7 +10,7 @@ import type { Delayed } from "../parts/delayed";
 import { Empty, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { Table } from "../parts/table";
-import { Ago } from "../parts/time";
+import { Ago, exact, length, useNow } from "../parts/time";
 import { Inline } from "../parts/value";
 import { onRecord } from "../text/json";
 import css from "./workers.module.css";
@@ -22,12 +22,14 @@ type Props = {
   failed?: boolean;
   task?: string;
   state?: string | null;
+  /** queues have the counts of all open tasks, where the list has read a page. */
+  queues?: Queue[];
 };
 
-const states = ["claimed", "ready", "delayed", "paused"];
+const states = ["claimed", "ready", "delayed", "paused"] as const;
 
 /** Tasks lists open tasks, or those that failed for good. */
-export function Tasks({ list, delayed, may, failed, task, state }: Props) {
+export function Tasks({ list, delayed, may, failed, task, state, queues = [] }: Props) {
   const [, go] = useLocation();
   const read = list.data?.pages.flatMap((p) => p.items) ?? [];
   const shown = failed || !state ? read : read.filter((t) => t.state === state);
@@ -40,7 +42,7 @@ export function Tasks({ list, delayed, may, failed, task, state }: Props) {
   const filters = !failed && (read.length > 0 || task || state) && (
     <nav className={css.filters} aria-label="states">
       <Link href={address({ state: undefined })} className={state ? css.filter : `${css.filter} ${css.on}`}>
-        All
+        All <Count of={states.map((s) => countOf(queues, s))} />
       </Link>
       {states.map((s) => (
         <Link
@@ -49,7 +51,7 @@ export function Tasks({ list, delayed, may, failed, task, state }: Props) {
           aria-current={s === state ? "true" : undefined}
           className={s === state ? `${css.filter} ${css.on}` : css.filter}
         >
-          {s}
+          {s} <Count of={[countOf(queues, s)]} />
         </Link>
       ))}
       {task && (
@@ -79,6 +81,7 @@ export function Tasks({ list, delayed, may, failed, task, state }: Props) {
             { name: "Task" },
             { name: "State" },
             { name: "Thread" },
+            ...(failed ? [] : [{ name: "Waits for" }]),
             { name: failed ? "Why" : "Input", grow: true },
             { name: "Worker" },
             { name: "Attempt", end: true },
@@ -93,7 +96,9 @@ export function Tasks({ list, delayed, may, failed, task, state }: Props) {
               <Link key="thread" href={`/threads/${encodeURIComponent(t.thread)}`}>
                 <Said>{named(t.thread)}</Said>
               </Link>,
-              failed ? <Why task={t} /> : <Input task={t} />,
+              ...(failed
+                ? [<Why key="why" task={t} />]
+                : [<Waits key="waits" task={t} />, <Input key="input" task={t} />]),
               t.worker && t.state !== "ready" ? <Said>{t.worker}</Said> : undefined,
               t.call.attempt ?? 1,
               <Ago key="at" at={t.decision?.at ?? t.createdAt} />,
@@ -110,6 +115,40 @@ export function Tasks({ list, delayed, may, failed, task, state }: Props) {
         </p>
       )}
     </>
+  );
+}
+
+const countOf = (queues: Queue[], state: (typeof states)[number]) => queues.reduce((n, q) => n + q[state], 0);
+
+const Count = ({ of }: { of: number[] }) => (
+  <span className={css.zero}>{of.reduce((a, b) => a + b, 0).toLocaleString("en")}</span>
+);
+
+/** Waits says what an open task waits for, until when, and why it came to that. */
+function Waits({ task }: { task: Task }) {
+  const now = useNow();
+  const { paused, notBefore, failure } = task.call;
+  const over = !notBefore || Date.parse(notBefore) <= now;
+  const then = notBefore && !over ? length(Date.parse(notBefore) - now) : "";
+  const says =
+    task.state === "paused"
+      ? { why: paused, so: then ? `goes on by itself in ${then}` : "until somebody has it go on" }
+      : task.state === "delayed"
+        ? { why: failure, so: then ? `its next attempt, in ${then}` : "its next attempt" }
+        : task.state === "ready" && task.handlers === 0
+          ? { why: failure, so: "a worker that takes it: none is there" }
+          : { why: failure, so: "" };
+  if (!says.why && !says.so) return null;
+  return (
+    <span title={notBefore && !over ? exact(notBefore) : undefined}>
+      {says.why && (
+        <strong>
+          <Said>{says.why}</Said>
+        </strong>
+      )}
+      {says.why && says.so && ": "}
+      {says.so}
+    </span>
   );
 }
 
