@@ -22,6 +22,8 @@ func peopleCases() []desk.Case {
 		{Name: "ledger/delegation", Rule: "A right is handed on as a record; the decision says whose it was; circles and doubles are refused.", Run: ledgerDelegation},
 		{Name: "ledger/delegation taken back", Rule: "Who handed a right on has it back, however far it went, while it is not used; the log says so, and what others have is not touched.", Run: ledgerTakeBack},
 		{Name: "ledger/taking back races with the vote", Rule: "Of a delegate who votes and a person who takes the right back, over two ledgers, one wins: the other is told so.", Run: ledgerTakeBackRace},
+		{Name: "ledger/taking back races with the deadline", Rule: "Of a right that is taken back while its question expires or escalates elsewhere, by a clock that is ahead, the log has an order: what comes behind the end is told that it is over and leaves nothing, and the end names what came before it.", Run: ledgerTakeBackExpiry},
+		{Name: "ledger/a delegation is taken back once", Rule: "Of two who take the same delegation back at once one is told that there is nothing to take back, and the right is with who had it, also if its holder handed it on meanwhile.", Run: ledgerTakeBackOnce},
 		{Name: "ledger/escalation", Rule: "From its time on more people may decide, recorded or not; it is recorded once, and the first keep their right unless told otherwise.", Run: ledgerEscalation},
 		{Name: "ledger/votes and assignments are sealed", Rule: "With a cipher their reasons are in no entry, and come back whole.", Run: ledgerSealsVotes},
 		{Name: "ledger/a fork asks all again", Rule: "A gate that a fork opens again has no votes and its first assignees; the original keeps what it has.", Run: ledgerForksVotes},

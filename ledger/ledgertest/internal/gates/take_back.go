@@ -3,11 +3,13 @@ package gates
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
@@ -125,6 +127,91 @@ func ledgerTakeBackRace(t *desk.T) {
 			t.Errorf("carol voted (%v), and alice is told %v", voted, taken)
 		case !used && (taken != nil || !errors.Is(voted, posthouse.ErrForbidden) || rightsOf(ledgers[0], g) != "alice< bob< "):
 			t.Errorf("alice took it back (%v), and carol is told %v; the rights are %s", taken, voted, rightsOf(ledgers[0], g))
+		}
+	}
+}
+
+// ledgerTakeBackExpiry has one ledger end a question while another, with a clock that is slow by a
+// second, takes a delegation of it back. In odd rounds the question escalates instead.
+func ledgerTakeBackExpiry(t *desk.T) {
+	here, there := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
+	for round := range 4 {
+		end := here.Clock.Now().Add(time.Minute)
+		q := posthouse.Gate{Name: "ok?", Assignees: []string{"alice"}, ExpiresAt: end}
+		act := commit.Expire
+		if round%2 == 1 {
+			q.ExpiresAt, q.Escalation = end.Add(time.Hour), &posthouse.Escalation{At: end, To: []string{"boss"}}
+			act = commit.Escalate
+		}
+		id := here.Ask(fmt.Sprint("t", round), q).Gates[0].ID
+		_, err := here.Delegate(t.Ctx, id, posthouse.Delegation{By: "alice", To: "carol"})
+		t.OK(err)
+		here.Clock.Advance(time.Minute)
+		there.Clock.Advance(end.Add(-time.Second).Sub(there.Clock.Now()))
+		var acted, taken error
+		var wg sync.WaitGroup
+		wg.Go(func() { _, acted = act(t.Ctx, here.Core(), id) })
+		wg.Go(func() { _, taken = there.TakeBack(t.Ctx, id, posthouse.Delegation{By: "alice"}) })
+		wg.Wait()
+		t.OK(acted)
+		g, err := there.Gate(t.Ctx, id)
+		t.OK(err)
+		wantSame(here, g)
+		back := slices.IndexFunc(g.Assignments, func(a posthouse.Assignment) bool { return a.TakesBack != 0 })
+		switch {
+		case round%2 == 1:
+			t.OK(taken) // before the escalation or after it
+			if have := rightsOf(here, g); len(g.Assignments) != 3 || have != "alice< boss< " {
+				t.Errorf("after an escalation and a delegation taken back the rights are %s, by %+v", have, g.Assignments)
+			}
+		case g.Decision == nil || g.Decision.Verdict != posthouse.Expire:
+			t.Errorf("the question ended with %+v", g.Decision)
+		case (errors.Is(taken, posthouse.ErrDecided) || errors.Is(taken, posthouse.ErrExpired)) && back < 0:
+			if g.Decision.Trail != g.Assignments[0].Seq {
+				t.Errorf("it expired behind entry %d, and its trail is %+v", g.Decision.Trail, g.Assignments)
+			}
+		case taken == nil && back == 1:
+			if g.Decision.Trail != g.Assignments[1].Seq || g.Assignments[1].Seq >= g.Decision.Seq {
+				t.Errorf("it expired in entry %d behind entry %d, and was taken back by %+v", g.Decision.Seq, g.Decision.Trail, g.Assignments[1])
+			}
+		default:
+			t.Errorf("alice is told %v, and the assignments are %+v", taken, g.Assignments)
+		}
+	}
+}
+
+// ledgerTakeBackOnce has two ledgers take the same delegation back, while its holder hands it on. They
+// give different reasons: the same entry twice would be one, and each would hear that it is on record.
+func ledgerTakeBackOnce(t *desk.T) {
+	ledgers := []*desk.Desk{t.Desk(ledger.Options{}), t.Desk(ledger.Options{}), t.Desk(ledger.Options{})}
+	for round := range 3 {
+		id := ledgers[0].Ask(fmt.Sprint("t", round), posthouse.Gate{Name: "ok?", Assignees: []string{"alice"}}).Gates[0].ID
+		_, err := ledgers[0].Delegate(t.Ctx, id, posthouse.Delegation{By: "alice", To: "carol"})
+		t.OK(err)
+		var taken [2]error
+		var handed error
+		var wg sync.WaitGroup
+		for i := range taken {
+			wg.Go(func() {
+				_, taken[i] = ledgers[i].TakeBack(t.Ctx, id, posthouse.Delegation{By: "alice", Reason: fmt.Sprint("from ledger ", i)})
+			})
+		}
+		wg.Go(func() { _, handed = ledgers[2].Delegate(t.Ctx, id, posthouse.Delegation{By: "carol", To: "dave"}) })
+		wg.Wait()
+		if (taken[0] == nil) == (taken[1] == nil) || !errors.Is(errors.Join(taken[:]...), posthouse.ErrConflict) {
+			t.Errorf("two take it back, and are told %v", taken)
+		}
+		if handed != nil && !errors.Is(handed, posthouse.ErrForbidden) {
+			t.Errorf("carol hands it on: %v", handed)
+		}
+		g, err := ledgers[0].Gate(t.Ctx, id)
+		t.OK(err)
+		want := 2
+		if handed == nil {
+			want++
+		}
+		if have := rightsOf(ledgers[0], g); have != "alice< " || len(g.Assignments) != want {
+			t.Errorf("the rights are %s by %+v", have, g.Assignments)
 		}
 	}
 }
