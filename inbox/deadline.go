@@ -67,8 +67,8 @@ type byDeadline struct {
 	last   place // that was looked at
 }
 
-func listByDeadline(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
-	b := &byDeadline{page: page{q: q}, ledger: l}
+func listByDeadline(ctx context.Context, l *ledger.Ledger, q *Query, each func(*Item) bool) (*Page, error) {
+	b := &byDeadline{page: page{q: q, each: each}, ledger: l}
 	if q.After != "" {
 		after, err := readPlace(q.After)
 		if err != nil {
@@ -154,13 +154,13 @@ func (b *byDeadline) take(ctx context.Context, d dated) (more bool, err error) {
 	case unread(err):
 		if !b.q.narrow() {
 			g = &posthouse.Gate{ID: d.id, Thread: d.thread}
-			b.Items = append(b.Items, Item{g, err})
+			b.add(Item{g, err})
 		}
 		return true, nil
 	case err != nil:
 		return false, err
 	case b.q.matches(g, b.ledger.Now()):
-		b.Items = append(b.Items, Item{g, nil})
+		b.add(Item{g, nil})
 	}
 	return true, nil
 }
@@ -178,7 +178,7 @@ func (b *byDeadline) withoutDeadline(ctx context.Context) error {
 			return nil
 		}
 		q.Limit, q.Look = 100, b.q.Look-b.looked
-		found, err := listOpen(ctx, b.ledger, &q)
+		found, err := listOpen(ctx, b.ledger, &q, nil)
 		if err != nil {
 			return err
 		}
@@ -186,11 +186,11 @@ func (b *byDeadline) withoutDeadline(ctx context.Context) error {
 			if !item.Gate.ExpiresAt.IsZero() {
 				continue
 			}
-			if len(b.Items) == b.q.Limit {
+			if b.full() {
 				b.Next = b.last.cursor()
 				return nil
 			}
-			b.Items = append(b.Items, item)
+			b.add(item)
 			b.last = place{0, item.Gate.ID}
 		}
 		b.looked += max(len(found.Items), 1)

@@ -84,8 +84,8 @@ type merger struct {
 	moved  bool // last is after the cursor
 }
 
-func listDecided(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
-	m := &merger{page: page{q: q}, ctx: ctx, ledger: l}
+func listDecided(ctx context.Context, l *ledger.Ledger, q *Query, each func(*Item) bool) (*Page, error) {
+	m := &merger{page: page{q: q, each: each}, ctx: ctx, ledger: l}
 	if !q.Since.IsZero() {
 		m.since = posthouse.Millis(q.Since.UnixMilli())
 	}
@@ -211,7 +211,7 @@ func (m *merger) fill(s *source) error {
 	s.to = 0
 	for e, err := range m.ledger.Log(m.ctx, s.thread, last) {
 		if unread(err) {
-			m.Items = append(m.Items, Item{&posthouse.Gate{Thread: s.thread}, err})
+			m.add(Item{&posthouse.Gate{Thread: s.thread}, err})
 			return nil
 		}
 		if err != nil {
@@ -289,7 +289,7 @@ func (m *merger) take(d aDecision) error {
 		return nil
 	case unread(err):
 		if !m.q.narrow() && m.q.Kind == "" && m.q.Assignee == "" {
-			m.Items = append(m.Items, Item{&posthouse.Gate{ID: d.info.Gate, Thread: d.thread}, err})
+			m.add(Item{&posthouse.Gate{ID: d.info.Gate, Thread: d.thread}, err})
 		}
 		return nil
 	case err != nil:
@@ -305,6 +305,6 @@ func (m *merger) take(d aDecision) error {
 			return err
 		}
 	}
-	m.Items = append(m.Items, Item{g, nil})
+	m.add(Item{g, nil})
 	return nil
 }

@@ -30,16 +30,21 @@ func List(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	return q.list(ctx, l, nil)
+}
+
+// list makes a page. With each it has no items, and no limit: each gets them until it returns false.
+func (q *Query) list(ctx context.Context, l *ledger.Ledger, each func(*Item) bool) (*Page, error) {
 	if err := q.readNamed(ctx, l); err != nil {
 		return nil, err
 	}
 	switch {
 	case q.State != Open:
-		return listDecided(ctx, l, q)
+		return listDecided(ctx, l, q, each)
 	case q.Order == ByDeadline:
-		return listByDeadline(ctx, l, q)
+		return listByDeadline(ctx, l, q, each)
 	}
-	return listOpen(ctx, l, q)
+	return listOpen(ctx, l, q, each)
 }
 
 // Counts are how many open gates a query finds.
@@ -66,7 +71,7 @@ func Count(ctx context.Context, l *ledger.Ledger, q *Query, most int) (*Counts, 
 	if q.Assignee != "" && q.Snoozed != SnoozedOnly {
 		all.Snoozed = SnoozedShown
 	}
-	page, err := listOpen(ctx, l, &all)
+	page, err := listOpen(ctx, l, &all, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -91,22 +96,36 @@ func (q *Query) readNamed(ctx context.Context, l *ledger.Ledger) (err error) {
 	return err
 }
 
-// A page collects items until it is full, or enough was looked at.
+// A page collects items until it is full, or hands them on until that is enough, or enough was looked
+// at.
 type page struct {
 	Page
 	q      *Query
 	looked int
+	each   func(*Item) bool // nil: they are collected
+	enough bool             // each returned false
 }
 
 // full reports whether the page has to end here.
-func (p *page) full() bool { return len(p.Items) >= p.q.Limit || p.looked >= p.q.Look }
+func (p *page) full() bool {
+	return p.enough || p.each == nil && len(p.Items) >= p.q.Limit || p.looked >= p.q.Look
+}
+
+func (p *page) add(item Item) {
+	switch {
+	case p.each == nil:
+		p.Items = append(p.Items, item)
+	case !p.enough:
+		p.enough = !p.each(&item)
+	}
+}
 
 // listOpen lists open gates by their ids.
-func listOpen(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
+func listOpen(ctx context.Context, l *ledger.Ledger, q *Query, each func(*Item) bool) (*Page, error) {
 	if q.After != "" && posthouse.ID(q.After).Validate() != nil {
 		return nil, notACursor()
 	}
-	p := &page{q: q}
+	p := &page{q: q, each: each}
 	threads := programs{ledger: l, program: q.Program, known: map[string]bool{}}
 	last := q.After
 	for g, err := range l.Gates(ctx, ledger.GateQuery{
@@ -127,7 +146,7 @@ func listOpen(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
 		case failed != nil:
 			return nil, failed
 		case of && err != nil && !q.narrow(), of && err == nil && q.matches(g, l.Now()):
-			p.Items = append(p.Items, Item{g, err})
+			p.add(Item{g, err})
 		}
 	}
 	return &p.Page, nil

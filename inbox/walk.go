@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A Walk reads the questions that a query finds, all pages of them, within a bound.
+// A Walk reads the questions that a query finds, within a bound.
 type Walk struct {
 	Most int // how many questions are read at most, in all calls of Read
 
@@ -15,36 +15,31 @@ type Walk struct {
 }
 
 const (
-	walkPage = 500
-	walkLook = 200_000 // each page of what was decided finds its place in all threads anew: few pages are best
+	walkLook = 200_000 // so much is looked at, whatever is found,
+	walkEach = 100     // and for each question so many entries more
 )
 
-// Read calls each for the questions of a query, in the order of [List], until that returns false.
+// Read calls each for the questions of a query, in the order of [List], until that returns false. It
+// goes through the store once: page by page it would look for its place among all threads again.
 // The query's After, Limit and Look do not count.
 func (w *Walk) Read(ctx context.Context, l *ledger.Ledger, q Query, each func(*Item) bool) error {
-	q.After, q.Limit, q.Look = "", walkPage, walkLook
-	for pages := 1; ; pages++ {
-		page, err := List(ctx, l, &q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Items {
-			if w.Looked >= w.Most {
-				w.More = true
-				return nil
-			}
-			w.Looked++
-			if !each(&page.Items[i]) {
-				return nil
-			}
-		}
-		q.After = page.Next
-		switch {
-		case q.After == "":
-			return nil
-		case pages > 10+w.Most/walkPage: // of a filter that finds little
-			w.More = true
-			return nil
-		}
+	q.After, q.Limit, q.Look = "", 0, walkLook+walkEach*w.Most
+	c, err := q.complete()
+	if err != nil {
+		return err
 	}
+	stopped := false
+	page, err := c.list(ctx, l, func(item *Item) bool {
+		if w.Looked >= w.Most {
+			w.More = true
+			return false
+		}
+		w.Looked++
+		stopped = !each(item)
+		return !stopped
+	})
+	if err == nil && !stopped && (page.Next != "" || page.More) {
+		w.More = true // of a filter that finds little
+	}
+	return err
 }

@@ -1,0 +1,149 @@
+package inbox_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/inbox"
+	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// A readCounter counts what is read of a store: entries, summaries and places of ids.
+type readCounter struct {
+	*memstore.Store
+	n int
+}
+
+func (s *readCounter) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	return counted(s, s.Store.Read(ctx, thread, r))
+}
+
+func (s *readCounter) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	return counted(s, s.Store.Threads(ctx, q))
+}
+
+func (s *readCounter) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+	s.n++
+	return s.Store.Find(ctx, id)
+}
+
+func counted[T any](s *readCounter, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v, err := range seq {
+			s.n++
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+// manyQuestions opens a ledger with two questions in each of many threads: one is decided, one waits.
+// The decisions are a minute apart, and each thread was asked all its questions before the first.
+func manyQuestions(t testing.TB, threads int) (*ledger.Ledger, *readCounter) {
+	t.Helper()
+	s := &readCounter{Store: memstore.New()}
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	l := must.Get(ledger.Open(s, &ledger.Options{Now: func() time.Time { return now }}))(t)
+	t.Cleanup(func() { must.Do(t, l.Close()) })
+	var ids []posthouse.ID
+	for i := range threads {
+		c := must.Get(l.Commit(t.Context(), &ledger.Draft{Thread: fmt.Sprint("order-", i), Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "shop",
+		}, Gates: []posthouse.Gate{{Name: "refund"}, {Name: "tell"}}}))(t)
+		ids = append(ids, c.Gates[0].ID)
+	}
+	for _, id := range ids {
+		now = now.Add(time.Minute)
+		must.Get(l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+	}
+	return l, s
+}
+
+// walked reads all questions of a state, and returns how many there were and what was read for each.
+func walked(t *testing.T, threads int, q inbox.Query) (found int, each float64) {
+	t.Helper()
+	l, s := manyQuestions(t, threads)
+	w := inbox.Walk{Most: 10 * threads}
+	s.n = 0
+	must.Do(t, w.Read(t.Context(), l, q, func(*inbox.Item) bool { found++; return true }))
+	if w.More || w.Looked != found {
+		t.Errorf("%d threads: it looked at %d of %d questions, more %v", threads, w.Looked, found, w.More)
+	}
+	return found, float64(s.n) / float64(max(found, 1))
+}
+
+// TestAWalkReadsEachQuestionOnce: what a walk reads of the store for each question does not grow with
+// the threads there are: it does not look for its place among all of them again and again.
+func TestAWalkReadsEachQuestionOnce(t *testing.T) {
+	const few, many = 100, 1000
+	for name, q := range map[string]inbox.Query{
+		"open": {}, "decided": {State: inbox.Decided}, "of a question": {State: inbox.Decided, Question: "refund"}, "of a program": {State: inbox.Decided, Program: "shop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, each := walked(t, few, q)
+			if n != few {
+				t.Fatalf("found %d questions, want %d", n, few)
+			}
+			n, more := walked(t, many, q)
+			if n != many {
+				t.Fatalf("found %d questions, want %d", n, many)
+			}
+			if more > 1.1*each || more > 10 {
+				t.Errorf("each question takes %.1f reads among %d threads, and %.1f among %d", each, few, more, many)
+			}
+		})
+	}
+}
+
+// TestAWalkEnds: a walk that may read few questions reads no more, however many there are, and says that
+// there are others; one that is told to stop has read no further.
+func TestAWalkEnds(t *testing.T) {
+	l, s := manyQuestions(t, 2000)
+	for name, q := range map[string]inbox.Query{"open": {}, "decided": {State: inbox.Decided}} {
+		t.Run(name, func(t *testing.T) {
+			all := inbox.Walk{Most: 50}
+			found := 0
+			s.n = 0
+			must.Do(t, all.Read(t.Context(), l, q, func(*inbox.Item) bool { found++; return true }))
+			if found != 50 || all.Looked != 50 || !all.More {
+				t.Errorf("it read %d of 50 questions: %+v", found, all)
+			}
+			if s.n > 500 {
+				t.Errorf("to read 50 questions took %d reads", s.n)
+			}
+			exact := inbox.Walk{Most: 2000}
+			must.Do(t, exact.Read(t.Context(), l, q, func(*inbox.Item) bool { return true }))
+			if exact.Looked != 2000 || exact.More {
+				t.Errorf("with just as many as it may read it is %+v", exact)
+			}
+			stopped := inbox.Walk{Most: 50}
+			must.Do(t, stopped.Read(t.Context(), l, q, func(*inbox.Item) bool { return false }))
+			if stopped.Looked != 1 || stopped.More {
+				t.Errorf("told to stop at the first it is %+v", stopped)
+			}
+		})
+	}
+}
+
+// BenchmarkWalk reads all decided questions, one in each thread, and reports what each took.
+func BenchmarkWalk(b *testing.B) {
+	for _, threads := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint("threads=", threads), func(b *testing.B) {
+			l, s := manyQuestions(b, threads)
+			s.n = 0
+			for b.Loop() {
+				w := inbox.Walk{Most: threads}
+				must.Do(b, w.Read(b.Context(), l, inbox.Query{State: inbox.Decided}, func(*inbox.Item) bool { return true }))
+			}
+			b.ReportMetric(float64(s.n)/float64(b.N*threads), "reads/question")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*threads), "ns/question")
+		})
+	}
+}
