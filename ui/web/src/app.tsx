@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { Route, Switch, useLocation } from "wouter";
 import { Problem } from "./api/client";
 import { useMe } from "./data/me";
@@ -20,8 +20,11 @@ export function App() {
     if (out && !me.data) login();
   }, [out, me.data]);
   const name = me.data?.name;
+  const before = useRef(name);
   useEffect(() => {
-    void queries.invalidateQueries({ queryKey: ["live"] }); // what another person may do is another thing
+    // What another person may do is another thing.
+    if (before.current && before.current !== name) void queries.invalidateQueries({ queryKey: ["live"] });
+    before.current = name;
   }, [name]);
   if (!me.data) return me.error && !out ? <Failure error={me.error} /> : null;
   return (

@@ -6,10 +6,12 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app";
 import { queries } from "./data/query";
+import { loadAhead } from "./screens";
 import "./shell/came";
 import { applyTheme } from "./shell/theme";
 
 applyTheme();
+loadAhead(location.pathname);
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root");
 createRoot(root).render(

@@ -11,7 +11,7 @@ export type Params = Record<string, string>;
 
 export type Screen = {
   path: string;
-  screen: ComponentType<{ params: Params }>;
+  screen: ComponentType<{ params: Params }> & { begin: () => Promise<void> };
   /** name, icon and also are of the navigation. also says which other addresses belong to the entry. */
   name?: string;
   icon?: LucideIcon;
@@ -85,3 +85,9 @@ export const screens: Screen[] = [
     screen: later(async () => (await import("./settings/screen")).SettingsScreen),
   },
 ];
+
+/** loadAhead begins to load the screen of an address, so that it comes while the person is looked up. */
+export function loadAhead(address: string) {
+  const here = screens.find(({ path }) => RegExp(`^${path.replace(/:\w+/, "[^/]+")}$`).test(address));
+  here?.screen.begin().catch(() => {}); // it is tried again where it is shown
+}

@@ -88,7 +88,10 @@ const isAt = (location: string, path: string, also?: string) =>
 
 /** useWaiting says how many questions wait for the person: none for those who may decide nothing. */
 function useWaiting(): string {
-  const list = useGates("mine", undefined, { enabled: useDecides() });
+  // What a screen shows goes first: this is a long answer.
+  const [ready, setReady] = useState(false);
+  useEffect(() => void setTimeout(setReady, 500, true), []);
+  const list = useGates("mine", undefined, { enabled: useDecides() && ready });
   const first = list.data?.pages[0];
   const n = Object.values(first?.counts ?? {}).reduce((a: number, b) => a + Number(b), 0);
   return n === 0 ? "" : n > 99 ? "99+" : String(n);
