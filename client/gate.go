@@ -21,14 +21,15 @@ type Gate struct {
 	SubstituteFor string         `json:"substituteFor,omitempty"` // in whose place the caller may decide
 	SnoozedUntil  time.Time      `json:"snoozedUntil,omitzero"`   // the caller put it off until then
 	Before        Document       `json:"before,omitempty"`        // what the gate showed that this one supersedes, as JSON
-	Duplicates    []Duplicate    `json:"duplicates,omitempty"`    // of one open gate: questions of its name on other branches; not in lists
+	Duplicates    []Duplicate    `json:"duplicates,omitempty"`    // of one open gate: questions of its name on other branches and in forks; not in lists
 	Error         Document       `json:"error,omitempty"`         // why it cannot be read, as JSON
 }
 
-// A Duplicate is a question on another branch of the thread that asks the same: who approves both has the
-// effect done twice.
+// A Duplicate is a question on another branch of the thread, or in a fork or copy of it, that asks the same:
+// who approves both has the effect done twice.
 type Duplicate struct {
 	Gate    posthouse.ID      `json:"gate"`
+	Thread  string            `json:"thread,omitempty"` // that asks, if it is another thread
 	Branch  string            `json:"branch"`
 	Seq     uint64            `json:"seq"`               // of the entry that asks
 	Intent  string            `json:"intent"`            // what it asks, in one line

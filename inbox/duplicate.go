@@ -12,16 +12,19 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// Bounds of [Duplicates]: how many it returns, and how many entries of the log it reads for them.
+// Bounds of [Duplicates]: how many it returns, and how many entries of the thread's own log it reads for
+// them: of one that has several branches, and of one that only may have been forked or copied elsewhere.
 const (
 	maxDuplicates    = 20
 	maxDuplicateLook = 20_000
+	maxAloneLook     = 2_000
 )
 
-// A Duplicate is a question that asks the same as another one of its thread, on another branch. An
-// approval of each has its effect done twice.
+// A Duplicate is a question that asks the same as another one of its thread on another branch, or of a thread
+// that was forked or copied from it. An approval of each has its effect done twice.
 type Duplicate struct {
 	Gate    posthouse.ID      `json:"gate"`
+	Thread  string            `json:"thread,omitempty" doc:"that asks, if it is another thread"`
 	Branch  string            `json:"branch"`
 	Seq     uint64            `json:"seq" doc:"of the entry that asks"`
 	Intent  string            `json:"intent" doc:"what it asks, in one line"`
@@ -32,44 +35,44 @@ type Duplicate struct {
 	At      time.Time         `json:"at,omitzero" doc:"when it was decided"`
 }
 
-// Duplicates returns the questions on other branches of an open gate's thread that ask the same: they have
-// its name, and wait too, or got a yes or an answer after the branches had parted. Where a branch asked
-// from the same step, its other questions of the name do not count. The newest are first, at most 20 of
-// the newest 20,000 entries. A gate that waits for no person, or no longer waits, has no duplicates.
+// Duplicates returns the questions on other branches of an open gate's thread that ask the same, and those in
+// threads that are forks or copies of it, or of the same one as it: they have its name, and wait too, or got a
+// yes or an answer after the branches had parted. Where a branch asked from the same step, its other questions
+// of the name do not count. Those of its own thread come first, each thread's newest first, at most 20. It
+// reads the newest 20,000 entries of the thread, 2,000 of each of at most 8 others, and finds forks
+// by the newest 12 runs of their sources. A gate that waits for no person, or no longer waits, has no duplicates.
 func Duplicates(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) ([]Duplicate, error) {
 	if g.Decision != nil || !forPeople(g.Kind) {
 		return nil, nil
 	}
-	info, err := l.Thread(ctx, g.Thread)
+	h, err := l.GetHeader(ctx, g.Checkpoint)
 	if gone(err) {
 		return nil, nil
 	}
-	if err != nil || len(info.Branches) < 2 {
-		return nil, err
-	}
-	s := &duplicateSearch{gate: g, line: map[string]uint64{g.Branch: g.Seq}, decided: map[posthouse.ID]decidedAt{}}
-	h, err := l.GetHeader(ctx, g.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
-	s.next = h.Seq
-	for e, err := range l.Log(ctx, g.Thread, posthouse.Range{From: info.First, Reverse: true, Headers: true, Limit: maxDuplicateLook}) {
-		if unread(err) {
-			break // what is newer counts all the same
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.entry(e)
+	f := &family{ctx: ctx, l: l, gate: g, seen: map[string]bool{}}
+	if err := f.visit(relative{thread: g.Thread, at: h}); err != nil {
+		return nil, err
+	}
+	if err := f.others(); err != nil {
+		return nil, err
 	}
 	var all []Duplicate
-	for _, id := range s.result() {
+	for _, id := range f.found {
 		d, err := duplicate(ctx, l, id)
 		if gone(err) || unread(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
+		}
+		if d == nil {
+			continue
+		}
+		if d.Thread == g.Thread {
+			d.Thread = ""
 		}
 		all = append(all, *d)
 		if len(all) == maxDuplicates {
@@ -79,13 +82,17 @@ func Duplicates(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) ([]Dup
 	return all, nil
 }
 
+// duplicate returns nil for an answer that a fork or a copy has of its source.
 func duplicate(ctx context.Context, l *ledger.Ledger, id posthouse.ID) (*Duplicate, error) {
 	grant, err := ledger.ReadGrant(ctx, l, id)
 	if err != nil {
 		return nil, err
 	}
 	g := grant.Gate
-	d := &Duplicate{Gate: g.ID, Branch: g.Branch, Seq: g.Seq, Intent: gate.Intent(g), State: StateOf(g), Status: grant.Status}
+	if g.Origin != "" && g.Decision != nil {
+		return nil, nil // a copy of an answer licenses nothing
+	}
+	d := &Duplicate{Gate: g.ID, Thread: g.Thread, Branch: g.Branch, Seq: g.Seq, Intent: gate.Intent(g), State: StateOf(g), Status: grant.Status}
 	if g.Decision != nil {
 		d.Verdict, d.By, d.At = g.Decision.Verdict, g.Decision.By, g.Decision.At
 	}
@@ -95,10 +102,14 @@ func duplicate(ctx context.Context, l *ledger.Ledger, id posthouse.ID) (*Duplica
 // A duplicateSearch reads a log from its end.
 type duplicateSearch struct {
 	gate    *posthouse.Gate
+	own     bool              // the log is that of the gate's thread
 	line    map[string]uint64 // the branches that led to the gate, each up to the entry where the next one left it
-	next    uint64            // the entry of the next checkpoint on the way to the gate
+	next    uint64            // the entry of the next checkpoint on the way to the gate; 0: no more
 	decided map[posthouse.ID]decidedAt
 	found   []*posthouse.GateInfo
+
+	source *posthouse.Source // that the way to the gate began at, in another thread
+	runs   []string          // of checkpoints, the newest first
 }
 
 // A decidedAt is a verdict and its entry; the zero value is that of a gate that waits.
@@ -113,11 +124,8 @@ func (s *duplicateSearch) entry(e *ledger.LogEntry) {
 		switch {
 		case rec.Decision != nil:
 			s.decided[rec.Decision.Gate] = decidedAt{rec.Decision.Verdict, e.Seq}
-		case rec.Checkpoint != nil && e.Seq == s.next:
-			if _, ok := s.line[rec.Checkpoint.Branch]; !ok {
-				s.line[rec.Checkpoint.Branch] = e.Seq
-			}
-			s.next = rec.Checkpoint.ParentSeq
+		case rec.Checkpoint != nil:
+			s.checkpoint(e.Seq, rec.Checkpoint)
 		}
 	}
 	for i := range e.Records {
@@ -126,12 +134,28 @@ func (s *duplicateSearch) entry(e *ledger.LogEntry) {
 			continue
 		}
 		d := s.decided[g.ID]
-		if to, ok := s.line[branchOf(g)]; branchOf(g) == s.gate.Branch || ok && d.seq > 0 && d.seq <= to {
+		if to, ok := s.line[branchOf(g)]; s.own && branchOf(g) == s.gate.Branch || ok && d.seq > 0 && d.seq <= to {
 			continue // its answer led here; one that waited when the branches parted is asked by both
 		}
 		if d.seq == 0 || d.verdict.IsYes() || d.verdict == posthouse.Respond {
 			s.found = append(s.found, g)
 		}
+	}
+}
+
+func (s *duplicateSearch) checkpoint(seq uint64, h *posthouse.Header) {
+	if h.Run != "" && len(s.runs) < maxRuns && !slices.Contains(s.runs, h.Run) {
+		s.runs = append(s.runs, h.Run)
+	}
+	if seq != s.next {
+		return
+	}
+	if _, ok := s.line[h.Branch]; !ok {
+		s.line[h.Branch] = seq
+	}
+	s.next = h.ParentSeq
+	if h.Source != nil && h.Source.Thread != h.Thread && s.source == nil {
+		s.source = h.Source
 	}
 }
 

@@ -1,6 +1,9 @@
 package inbox_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -8,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // others returns what the duplicates of a gate are.
@@ -76,5 +80,81 @@ func TestWhatLedToAQuestionIsNoDuplicate(t *testing.T) {
 	must.Do(t, err)
 	if have := d.others(of); len(have) != 0 {
 		t.Errorf("after a no the fork has %+v", have)
+	}
+}
+
+// TestAForkInAThreadOfItsOwnAsksTheSame: threads that were forked or copied from one warn of each other and of it,
+// by their names, until one of them has a no. An answer that they had before they parted, or a copy of one, does not count.
+func TestAForkInAThreadOfItsOwnAsksTheSame(t *testing.T) {
+	d := open(t)
+	ctx := t.Context()
+	pay := posthouse.Gate{Name: "pay", Task: "1/pay", Text: "Pay 1250.00?", Uses: 1}
+	first := must.Get(d.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Run: "run-1"}}))(t)
+	wait := must.Get(d.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Run: "run-1"}, Gates: []posthouse.Gate{pay}}))(t)
+	main := wait.Gates[0].ID
+	early := must.Get(d.Fork(ctx, first.Checkpoint.ID, &ledger.ForkOptions{Thread: "early"}))(t)
+	c := must.Get(d.Commit(ctx, &ledger.Draft{Thread: "early", Head: &early.ID, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{pay, {Name: "ship", Task: "1/pay"}}}))(t)
+	of := c.Gates[0].ID
+	threads := func(id posthouse.ID) (all []string) {
+		t.Helper()
+		for _, o := range d.others(id) {
+			all = append(all, o.Thread+"/"+o.Branch+":"+string(o.State))
+		}
+		slices.Sort(all)
+		return all
+	}
+	if have := fmt.Sprint(threads(main), threads(of), threads(c.Gates[1].ID)); have != "[early/main:open] [t/main:open] []" {
+		t.Fatalf("they name each other as %s", have)
+	}
+	late := must.Get(d.Fork(ctx, wait.Checkpoint.ID, &ledger.ForkOptions{Thread: "late"}))(t)
+	must.Get(transfer.CopyThread(ctx, d.Ledger, "t", "copy", nil))(t)
+	if have := fmt.Sprint(threads(main)); have != "[copy/main:open early/main:open late/main:open]" {
+		t.Errorf("with a fork and a copy more, the first has %s", have)
+	}
+	if have := fmt.Sprint(threads(late.Gates[0])); have != "[copy/main:open early/main:open t/main:open]" {
+		t.Errorf("a fork has %s", have)
+	}
+	must.Get(d.Decide(ctx, main, posthouse.Decision{Verdict: posthouse.Approve, By: "dana"}))(t)
+	if have := fmt.Sprint(threads(of)); have != "[copy/main:open late/main:open t/main:decided]" {
+		t.Errorf("after a yes the first fork has %s", have)
+	}
+	must.Get(transfer.CopyThread(ctx, d.Ledger, "t", "answered", nil))(t)
+	if have := fmt.Sprint(threads(of)); have != "[copy/main:open late/main:open t/main:decided]" && have != "[answered/main:open copy/main:open late/main:open t/main:decided]" {
+		t.Errorf("with a copy of the answer it has %s", have)
+	}
+	must.Get(d.Decide(ctx, late.Gates[0], posthouse.Decision{Verdict: posthouse.Reject, By: "dana"}))(t)
+	if have := fmt.Sprint(threads(of)); strings.Contains(have, "late") {
+		t.Errorf("after a no it has %s", have)
+	}
+}
+
+// TestAnAnswerBeforeAThreadWasForkedIsNoDuplicate: a fork in a thread of its own continues after a yes, which counted for both.
+func TestAnAnswerBeforeAThreadWasForkedIsNoDuplicate(t *testing.T) {
+	d := open(t)
+	ctx := t.Context()
+	before := d.ask("t", "", posthouse.Gate{Name: "pay", Task: "1/pay", Uses: 1})
+	must.Get(d.Decide(ctx, before, posthouse.Decision{Verdict: posthouse.Approve, By: "dana"}))(t)
+	next := must.Get(d.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Run: "run-1"}}))(t)
+	f := must.Get(d.Fork(ctx, next.Checkpoint.ID, &ledger.ForkOptions{Thread: "f"}))(t)
+	c := must.Get(d.Commit(ctx, &ledger.Draft{Thread: "f", Head: &f.ID, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{{Name: "pay", Task: "2/pay", Uses: 1}}}))(t)
+	if have := d.others(c.Gates[0].ID); len(have) != 0 {
+		t.Errorf("the fork has %+v", have)
+	}
+	again := d.ask("t", "", posthouse.Gate{Name: "pay", Task: "2/pay", Uses: 1})
+	if have := d.others(again); len(have) != 1 || have[0].Thread != "f" {
+		t.Errorf("the source has %+v", have)
+	}
+}
+
+// TestDuplicatesAreBounded: of many forks a bounded number is looked at.
+func TestDuplicatesAreBounded(t *testing.T) {
+	d := open(t)
+	ctx := t.Context()
+	c := must.Get(d.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Run: "run-1"}, Gates: []posthouse.Gate{{Name: "pay", Task: "1/pay"}}}))(t)
+	for i := range 30 {
+		must.Get(d.Fork(ctx, c.Checkpoint.ID, &ledger.ForkOptions{Thread: fmt.Sprint("f", i)}))(t)
+	}
+	if have := d.others(c.Gates[0].ID); len(have) != 8 {
+		t.Errorf("of 30 forks it names %d", len(have))
 	}
 }

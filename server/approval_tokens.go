@@ -482,7 +482,7 @@ type TokenGate struct {
 	Note       string              `json:"note,omitempty" doc:"why people are asked"`
 	Schema     json.RawMessage     `json:"schema,omitempty" doc:"JSON Schema that a value satisfies"`
 	Before     *diff.AskedBefore   `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	Duplicates []inbox.Duplicate   `json:"duplicates,omitempty" doc:"of an open gate: questions of its name on other branches of its thread, as GET /api/gates/{id} has them"`
+	Duplicates []inbox.Duplicate   `json:"duplicates,omitempty" doc:"of an open gate: questions of its name on other branches of its thread and in its forks, as GET /api/gates/{id} has them"`
 	Quorum     *posthouse.Quorum   `json:"quorum,omitempty" doc:"several people vote"`
 	Votes      []TokenVote         `json:"votes,omitempty" doc:"of a quorum, oldest first"`
 	Decision   *posthouse.Decision `json:"decision,omitempty" doc:"who decided, and what; the reason and values only of the token's own"`

@@ -30,7 +30,7 @@ type Grant struct {
 	Content    json.RawMessage   `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
 	Uses       []Use             `json:"uses" doc:"what ran under the decision, in the order it began"`
 	Before     *diff.AskedBefore `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	Duplicates []inbox.Duplicate `json:"duplicates,omitempty" doc:"of an open gate: questions of its name on other branches of its thread, as GET /api/gates/{id} has them"`
+	Duplicates []inbox.Duplicate `json:"duplicates,omitempty" doc:"of an open gate: questions of its name on other branches of its thread and in its forks, as GET /api/gates/{id} has them"`
 	AskAgain   bool              `json:"askAgain" doc:"nobody answered it, and the caller may have it asked again"`
 }
 

@@ -355,6 +355,12 @@ func TestTwoBranchesAskTheSame(t *testing.T) {
 	if len(linked.Duplicates) != 1 || len(grant.Duplicates) != 1 {
 		t.Errorf("by the link %+v, as a grant %+v", linked.Duplicates, grant.Duplicates)
 	}
+	away := h.post("/api/checkpoints/"+string(cp)+"/fork", `{"thread":"t9"}`).want(http.StatusOK).checkpoint()
+	h.get("/api/gates/" + string(away.Gates[0])).want(http.StatusOK).into(&one)
+	if d := one.Duplicates; len(d) != 2 || d[0].Thread != "t1" || d[1].Thread != "t1" {
+		t.Errorf("the gate of a fork in a thread of its own names %+v", d)
+	}
+	h.post("/api/gates/"+string(away.Gates[0])+"/reject", "").want(http.StatusOK)
 	h.post("/api/gates/"+string(g.ID)+"/approve", "").want(http.StatusOK)
 	h.get("/api/gates/" + string(f.Gates[0])).want(http.StatusOK).into(&one)
 	if d := one.Duplicates; len(d) != 1 || d[0].Gate != g.ID || d[0].Verdict != posthouse.Approve || d[0].By != "operator-token" {

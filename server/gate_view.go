@@ -41,7 +41,7 @@ type Gate struct {
 	For        string            `json:"substituteFor,omitempty" doc:"in whose place the caller may decide it, as their substitute"`
 	Snooze     *time.Time        `json:"snoozedUntil,omitempty" doc:"until when the caller hid it from their own inbox"`
 	Before     *diff.AskedBefore `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	Duplicates []inbox.Duplicate `json:"duplicates,omitempty" doc:"of one open gate, not in lists: questions of its name on other branches of its thread, which wait too or got a yes after the branches parted, the newest first, at most 20. An approval of each has its effect done twice"`
+	Duplicates []inbox.Duplicate `json:"duplicates,omitempty" doc:"of one open gate, not in lists: questions of its name on other branches of its thread, or in threads that were forked or copied from it or it from them, which wait too or got a yes after they parted, the newest first, at most 20. An approval of each has its effect done twice"`
 	Error      *problem.Details  `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
 }
 

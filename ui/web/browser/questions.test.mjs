@@ -48,7 +48,7 @@ test("a fork and its source that ask the same warn of each other, also of what w
   const fork = (await gatesOf(thread, 2)).find((g) => g.id !== main.id);
 
   const { page, close } = await open(browser, server, `/?gate=${fork.id}`, { token: carol });
-  const also = page.getByRole("note", { name: "asked on other branches" });
+  const also = page.getByRole("note", { name: "asked elsewhere, too" });
   await also.getByText("main asks for the same").waitFor();
   await also.getByText("1250.00", { exact: true }).waitFor(); // what differs
   await page.getByRole("button", { name: "Approve" }).click();
@@ -64,7 +64,7 @@ test("a fork and its source that ask the same warn of each other, also of what w
   await page.goto(`${server.url}/?set=pay-invoice`);
   const left = page.getByRole("region", { name: "left out" });
   await left.waitFor();
-  assert.equal((await left.innerText()).match(/another branch asks, or did, the same/g).length, 2);
+  assert.equal((await left.innerText()).match(/another branch or thread asks, or did, the same/g).length, 2);
   // What the other branch did is said as it happens, also on the page of the question alone.
   await page.goto(`${server.url}/gates/${fork.id}`);
   await also.getByText("main asks for the same").waitFor();
@@ -76,6 +76,10 @@ test("a fork and its source that ask the same warn of each other, also of what w
     .locator("form")
     .getByText(/main did the same already.*it is done twice/)
     .waitFor();
+  // A fork in a thread of its own is warned, too.
+  const away = await call(`/checkpoints/${main.checkpoint}/fork`, { thread: "invoice-1014-again" });
+  await page.goto(`${server.url}/gates/${away.gates[0]}`);
+  await also.getByText("Thread invoice-1014 did the same already").waitFor();
   await close();
 });
 

@@ -153,6 +153,12 @@ func TestGateShowWarnsOfAnotherBranch(t *testing.T) {
 	}
 	clitest.Wants(t, "gate show", d.Run(0, "gate", "show", string(g)), "warning: branch fork-1 asks the same: Pay this order? ("+string(f.Gates[0])+", open); approve both, and it is done twice")
 	clitest.Wants(t, "approve", d.AtTerminal("n\n", 0, "approve", string(f.Gates[0]), "--server", d.URL), "warning: branch main asks the same", "nothing was decided")
+	away, err := d.Ledger.Fork(t.Context(), asked.Checkpoint, &ledger.ForkOptions{By: "olga", Thread: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clitest.Wants(t, "gate show of a fork in a thread of its own", d.Run(0, "gate", "show", string(away.Gates[0])), "warning: branch main of thread t asks the same: ")
+	clitest.Wants(t, "gate show of its source", d.Run(0, "gate", "show", string(g)), "warning: branch main of thread other asks the same: ")
 	d.Run(0, "approve", string(g))
 	clitest.Wants(t, "gate show after a yes", d.Run(0, "gate", "show", string(f.Gates[0])), "warning: branch main asks the same", "approved by")
 }

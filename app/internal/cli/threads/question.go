@@ -101,9 +101,13 @@ func (q *question) show(t *term.Term) {
 	warn(t, &marks)
 }
 
-// duplicateLine says that another branch asks the same, or got a yes to it.
+// duplicateLine says that another branch or thread asks the same, or got a yes to it.
 func duplicateLine(d *inbox.Duplicate) string {
-	asked := "branch " + term.Visible(d.Branch) + " asks the same: " + term.Clip(term.Visible(d.Intent), 200) + " (" + string(d.Gate) + ", "
+	place := "branch " + term.Visible(d.Branch)
+	if d.Thread != "" {
+		place += " of thread " + term.Visible(d.Thread)
+	}
+	asked := place + " asks the same: " + term.Clip(term.Visible(d.Intent), 200) + " (" + string(d.Gate) + ", "
 	if d.State == inbox.Open {
 		return asked + "open); approve both, and it is done twice"
 	}

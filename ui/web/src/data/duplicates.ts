@@ -3,7 +3,7 @@ import { api, get, type Gate } from "../api/client";
 
 const atOnce = 4;
 
-/** duplicatedOf finds which of some open questions another branch asks too, or had approved. */
+/** duplicatedOf finds which of some open questions another branch or thread asks too, or had approved. */
 export async function duplicatedOf(gates: Gate[], signal?: AbortSignal): Promise<Set<string>> {
   const found = new Set<string>();
   const queue = gates.filter((g) => g.kind !== "session" && !g.error);

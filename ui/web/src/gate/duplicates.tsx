@@ -1,4 +1,4 @@
-// Questions on other branches of a thread that ask the same: who approves both has it done twice.
+// Questions on other branches of a thread, or in forks and copies of it, that ask the same: who approves both has it done twice.
 
 import { TriangleAlert } from "lucide-react";
 import { useMemo } from "react";
@@ -19,14 +19,14 @@ export type Duplicate = Schemas["Duplicate"];
 export function Duplicates({ of, gate }: { of: Duplicate[]; gate?: Gate }) {
   const sorted = [...of].sort((a, b) => Number(a.state === "open") - Number(b.state === "open"));
   return (
-    <section className={css.duplicates} aria-label="asked on other branches" role="note">
+    <section className={css.duplicates} aria-label="asked elsewhere, too" role="note">
       {sorted.map((d) => (
         <div key={d.gate} className={d.state === "open" ? css.open : css.done}>
           <TriangleAlert size={14} strokeWidth={1.5} aria-hidden />
           <div>
             <p>
               <strong>
-                <Said>{d.branch}</Said> {d.state === "open" ? "asks for the same" : did(d)}:
+                <Place of={d} /> {d.state === "open" ? "asks for the same" : did(d)}:
               </strong>{" "}
               {gate ? (
                 <Link href={`/gates/${encodeURIComponent(d.gate)}`}>
@@ -45,6 +45,21 @@ export function Duplicates({ of, gate }: { of: Duplicate[]; gate?: Gate }) {
     </section>
   );
 }
+
+/** Place is the branch that asks, or the thread if it is another one. */
+const Place = ({ of: { thread, branch } }: { of: Duplicate }) =>
+  thread ? (
+    <>
+      Thread <Said>{thread}</Said>
+      {branch !== "main" && (
+        <>
+          , branch <Said>{branch}</Said>
+        </>
+      )}
+    </>
+  ) : (
+    <Said>{branch}</Said>
+  );
 
 const Decided = ({ d }: { d: Duplicate }) => (
   <>
@@ -109,7 +124,7 @@ export function Again({ of }: { of: Duplicate[] }) {
   if (!worst) return null;
   return (
     <>
-      <Said>{worst.branch}</Said> {worst.state === "open" ? "asks for the same" : did(worst)} (
+      <Place of={worst} /> {worst.state === "open" ? "asks for the same" : did(worst)} (
       {worst.state === "open" ? "open" : <Decided d={worst} />}
       {of.length > 1 && `, and ${of.length - 1} more`}). {so(worst)}
     </>

@@ -56,7 +56,7 @@ describe("deciding together", () => {
     ];
     const { set, left } = together(all, now, new Set(["5"]));
     expect(set.map((g) => g.id)).toEqual(["3", "4"]);
-    expect(reasons(left)).toBe("3: another branch asks, or did, the same");
+    expect(reasons(left)).toBe("3: another branch or thread asks, or did, the same");
   });
   it("says for which of them a verdict works", () => {
     const own = gate("own", { may: ["reject"], barred: "you asked" });

@@ -29,7 +29,7 @@ export function whyNot(g: Gate, verb: Verb, now: number): string {
 }
 
 /** Elsewhere is why a question of which there are two is decided by itself. */
-export const elsewhere = "another branch asks, or did, the same";
+export const elsewhere = "another branch or thread asks, or did, the same";
 
 const hides = (g: Gate) => hiddenIn([g.intent, g.thread, ...texts(onRecord(g.payload))]).length > 0;
 
