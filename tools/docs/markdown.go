@@ -35,7 +35,7 @@ func slugOf(heading string) string {
 
 // A pair is what shows GitHub a picture in two themes. Here it is the light one, and every such
 // picture brings its dark one along.
-var pair = regexp.MustCompile(`<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="[^"]*-dark\.png">\s*<img alt="([^"]*)" src="([^"]*-light\.png)">\s*</picture>`)
+var pair = regexp.MustCompile(`<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="[^"]*-dark\.(?:png|svg)">\s*<img alt="([^"]*)" src="([^"]*-light\.(?:png|svg))">\s*</picture>`)
 
 // parse reads a page's text, and collects its anchors.
 func (s *site) parse(p *page) {

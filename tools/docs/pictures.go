@@ -23,12 +23,20 @@ func (s *site) picture(p *page, link string) string {
 		return link
 	}
 	name := s.addPicture(file)
-	if pair := strings.Replace(file, "-light.png", "-dark.png", 1); pair != file {
+	if pair := darkOf(file); pair != file {
 		if _, err := os.Stat(filepath.Join(s.root, pair)); err == nil {
 			s.addPicture(pair)
 		}
 	}
 	return "/docs/" + name
+}
+
+// darkOf returns the dark one of a pair of pictures, or the file itself if it is of no pair.
+func darkOf(file string) string {
+	if name, ok := strings.CutSuffix(file, "-light"+path.Ext(file)); ok {
+		return name + "-dark" + path.Ext(file)
+	}
+	return file
 }
 
 // addPicture keeps a picture and returns its name.

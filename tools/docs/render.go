@@ -137,8 +137,12 @@ func (w *writer) image(out util.BufWriter, source []byte, node ast.Node, in bool
 	n := node.(*ast.Image)
 	alt := html.EscapeString(plain(n, source))
 	to := string(n.Destination)
-	if dark := strings.Replace(to, "-light.png", "-dark.png", 1); dark != to && w.site.beside[strings.TrimPrefix(dark, "/docs/")] != nil {
-		_, _ = fmt.Fprintf(out, `<img class="picture light" src="%s" alt="%s" loading="lazy"><img class="picture dark" src="%s" alt="%s" loading="lazy">`, to, alt, dark, alt)
+	if dark := darkOf(to); dark != to && w.site.beside[strings.TrimPrefix(dark, "/docs/")] != nil {
+		show := `<img class="picture light" src="%s" alt="%s" loading="lazy"><img class="picture dark" src="%s" alt="%s" loading="lazy">`
+		if strings.HasSuffix(to, ".svg") {
+			show = `<span class="terminal">` + show + `</span>`
+		}
+		_, _ = fmt.Fprintf(out, show, to, alt, dark, alt)
 		return ast.WalkSkipChildren, nil
 	}
 	_, _ = fmt.Fprintf(out, `<img class="picture" src="%s" alt="%s" loading="lazy">`, html.EscapeString(to), alt)

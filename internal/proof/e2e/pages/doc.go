@@ -1,4 +1,5 @@
 // Package pages compares what a page of the documentation says with what its commands print.
+// It also draws what they show at a terminal: see [Picture].
 //
 // Ids, hashes, times and sizes differ from run to run. A page has those of the day it was written:
 //
