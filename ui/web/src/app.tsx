@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { Route, Switch, useLocation } from "wouter";
 import { Problem } from "./api/client";
 import { useMe } from "./data/me";
-import { login, queries } from "./data/query";
+import { arrive, login, queries } from "./data/query";
 import { Boundary } from "./parts/boundary";
 import { later } from "./parts/later";
 import { Failure } from "./parts/notice";
@@ -25,6 +25,7 @@ export function App() {
     // What another person may do is another thing.
     if (before.current && before.current !== name) void queries.invalidateQueries({ queryKey: ["live"] });
     before.current = name;
+    if (name) arrive();
   }, [name]);
   if (!me.data) return me.error && !out ? <Failure error={me.error} /> : null;
   return (

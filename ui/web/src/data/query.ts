@@ -28,15 +28,20 @@ const who = () => {
 };
 onEnded(who);
 
-// Who logs out empties all tabs: what they show was for the one who was logged in.
+// Who logs out empties all tabs: what they show was for the one who was logged in. Who logs in is seen by
+// all: a tab that was logged out goes on.
 const session = new BroadcastChannel("posthouse-session");
-session.onmessage = () => {
+session.onmessage = ({ data }: MessageEvent<"in" | "out">) => {
+  if (data === "in") return void queries.invalidateQueries({ queryKey: ["me"] });
   queries.clear();
   login();
 };
 
 /** leave tells the other tabs that the person of this one logs out. */
 export const leave = () => session.postMessage("out");
+
+/** arrive tells the other tabs that somebody is logged in here. */
+export const arrive = () => session.postMessage("in");
 
 const isLive = (q: Query) => q.queryKey[0] === "live";
 
