@@ -196,3 +196,19 @@ test("a thread that was released says so, and lists its versions", async () => {
   await versions.getByRole("link", { name: "version 1", exact: true }).waitFor();
   await close();
 });
+
+test("a step and its entry lead to the trace of the run, where the server names one", async () => {
+  const { page, close } = await open(browser, server, "/threads/refund-8850");
+  const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const traceUrl = `https://traces.example.com/trace/${traceId}`;
+  await page.route(/\/api\/checkpoints\/[^/]+\?/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), traceId, traceUrl } });
+  });
+  for (const tab of ["step", "entry"]) {
+    await page.goto(`${server.url}/threads/refund-8850?tab=${tab}`);
+    const link = page.locator("aside").getByRole("link", { name: "open the trace" });
+    assert.equal(await link.getAttribute("href"), traceUrl, tab);
+  }
+  await close();
+});

@@ -8,6 +8,7 @@ import { At } from "../parts/time";
 import { Verdict } from "../parts/verdict";
 import { signerOf } from "../text/proof";
 import { Copy, maxRead } from "./state";
+import { Trace } from "./trace";
 import type { PaneProps } from "./inspector";
 import css from "./entry.module.css";
 import frame from "./inspector.module.css";
@@ -67,18 +68,6 @@ export function EntryTab({ at }: PaneProps) {
     </>
   );
 }
-
-/** Trace names the trace that a run belongs to, and leads to it if the server knows where traces are looked at. */
-const Trace = ({ id, at }: { id: string; at: string | undefined }) => (
-  <>
-    <Id whole>{id}</Id>{" "}
-    {at && /^https?:/.test(at) && (
-      <a href={at} target="_blank" rel="noopener noreferrer">
-        open the trace
-      </a>
-    )}
-  </>
-);
 
 const Records = ({ entry }: { entry: Entry }) => (
   <>

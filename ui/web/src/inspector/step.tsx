@@ -14,6 +14,7 @@ import { Bars } from "./bars";
 import { Slot } from "./slot";
 import { Where } from "./where";
 import { stepsOf, type Step } from "./steps";
+import { Trace } from "./trace";
 import type { PaneProps } from "./inspector";
 import css from "./step.module.css";
 import frame from "./inspector.module.css";
@@ -74,7 +75,7 @@ export function StepTab({ thread, at, go }: PaneProps) {
 function Facts({ at }: { at: Checkpoint }) {
   const parent = useHeader(at.parentId);
   const whole = useCheckpoint(at.id, at.size <= maxRead);
-  const trace = whole.data?.traceparent?.split("-")[1];
+  const { traceId, traceUrl } = whole.data ?? {};
   const took = at.beganAt ? Date.parse(at.createdAt) - Date.parse(at.beganAt) : undefined;
   const since = parent.data && Date.parse(at.beganAt ?? at.createdAt) - Date.parse(parent.data.createdAt);
   const rows: [string, ReactNode][] = [
@@ -90,7 +91,7 @@ function Facts({ at }: { at: Checkpoint }) {
     ["runs next", (at.next ?? []).length > 0 && <Said>{(at.next ?? []).join(", ")}</Said>],
     ["run", at.run && <Id>{at.run}</Id>],
     ["version", at.fingerprint && <Id>{at.fingerprint}</Id>],
-    ["trace", trace && <Id>{trace}</Id>],
+    ["trace", traceId && <Trace id={traceId} at={traceUrl} />],
   ];
   return (
     <dl className={css.facts}>
