@@ -78,7 +78,7 @@ type Act struct {
 	By     string           `json:"by,omitempty" doc:"who did it, or asked for it"`
 	Actor  string           `json:"actor,omitempty" doc:"who sent it in their name"`
 	Hash   posthouse.Hash   `json:"hash" doc:"of the entry, which all later entries of the thread build on"`
-	Signed bool             `json:"signed" doc:"the entry has a signature of its own; others are covered by the next one"`
+	Signed bool             `json:"signed" doc:"the entry has a signature of its own; others are covered by the next one of their thread, if there is one"`
 	Record *posthouse.Event `json:"record" doc:"the record itself"`
 
 	Did      string       `json:"did" doc:"what was done, in words that follow the name: approved, acted, started"`

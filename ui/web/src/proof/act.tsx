@@ -72,7 +72,10 @@ const coverages: Record<string, { word: (a: Act) => string; says: string }> = {
     word: (a) => `by #${a.coveredBy}`,
     says: "The signature of this later entry of the thread covers it: each entry holds the hash of the one before.",
   },
-  none: { word: () => "not yet", says: "No signature came after it yet. The next one of the thread covers it." },
+  none: {
+    word: () => "no",
+    says: "No signature came after it. That of a later entry of the thread would cover it; a thread that has ended may get none.",
+  },
 };
 const unsure = { word: () => "not known", says: "There is no signature among the 20,000 entries after it." };
 

@@ -27,7 +27,7 @@ export function Found({ report, of }: { report: Report; of: Verification }) {
       name: "Signed",
       value: `${report.covered.toLocaleString("en")} of ${count(report.entries, "entry", "entries")}`,
       says: report.uncovered
-        ? `${count(report.uncovered, "entry", "entries")} since a thread's last signature: the next one covers them`
+        ? `${count(report.uncovered, "entry", "entries")} since a thread's last signature: only a later entry of the same thread can cover them, and one that has ended may get none`
         : "up to the end of every thread",
     },
     {
