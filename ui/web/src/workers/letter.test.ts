@@ -10,11 +10,11 @@ test("a dead letter says who asked what, and why that could not be used", () => 
     "request",
     "posthouse.task.media=20kim.any.resolve",
     "request: field result: is 1,310,720 bytes; at most 1,048,576 are allowed",
-    '{"id":{"gate":"gate-01a2134b-af33"},"verdict":{',
+    '{"id":{"gate":"gate-01a2134b-af33-7000-8e78-d9133153f250"},"verdict":{',
   );
   expect(sentence(w)).toBe("media kim asked to say how its task ended");
   expect(w.why).toBe("its result is 1,310,720 bytes; at most 1,048,576 are allowed");
-  expect(w.gate).toBe("gate-01a2134b-af33");
+  expect(w.gate).toBe("gate-01a2134b-af33-7000-8e78-d9133153f250");
   expect(w.again).toBe(false);
 });
 

@@ -57,7 +57,7 @@ const isWhole = (text: string) => {
 
 /** wordsOf says what a dead letter is, for people: text is what is kept of it, and kept how many bytes that is. */
 export function wordsOf(l: Pick<Letter, "kind" | "subject" | "reason" | "size">, text: string, kept: number): Words {
-  const gate = /"gate"\s*:\s*"([\w.:$-]{8,200})"/.exec(text)?.[1];
+  const gate = /"gate"\s*:\s*"([\w.:$-]{30,200})"/.exec(text)?.[1];
   const why = reason(l.reason);
   if (l.kind === "hint") {
     const task = nameOf(/\.hint\.([^.]+)\./.exec(l.subject)?.[1]);
