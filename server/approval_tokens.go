@@ -475,6 +475,7 @@ func (ts *approvalTokens) forEndpoint(ctx context.Context, o *notify.ApprovalReq
 type TokenGate struct {
 	Gate       *notify.Gate        `json:"gate"`
 	For        string              `json:"for" doc:"whose decision the token carries"`
+	ExpiresAt  time.Time           `json:"expiresAt" doc:"when the token ends, which may be before the gate's deadline"`
 	Verdicts   []posthouse.Verdict `json:"verdicts" doc:"which it may give"`
 	May        []posthouse.Verdict `json:"may" doc:"which of them it may give now"`
 	Barred     string              `json:"barred,omitempty" doc:"why it may not give the others now"`
@@ -507,7 +508,7 @@ func (ts *approvalTokens) show(w http.ResponseWriter, r *api.Request) error {
 		return err
 	}
 	shown := &TokenGate{
-		Gate: notify.Shown(g), For: t.For, Verdicts: t.Verdicts, May: []posthouse.Verdict{}, State: inbox.StateOf(g), Note: g.Note, Schema: g.Schema,
+		Gate: notify.Shown(g), For: t.For, ExpiresAt: time.UnixMilli(int64(t.Until)).UTC(), Verdicts: t.Verdicts, May: []posthouse.Verdict{}, State: inbox.StateOf(g), Note: g.Note, Schema: g.Schema,
 		Before: diff.Before(r.Context(), ts.ledger, g), Quorum: g.Quorum, Decision: g.Decision,
 	}
 	shown.Duplicates, err = inbox.Duplicates(r.Context(), ts.ledger, g)

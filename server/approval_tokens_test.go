@@ -322,6 +322,9 @@ func TestApprovalTokenShows(t *testing.T) {
 	if b := shown.Before; b == nil || !b.Changed || len(b.Paths) != 1 || b.Paths[0].Path != "/amount" || string(b.Payload) != `{"amount":40}` {
 		t.Errorf("before it was %+v", shown.Before)
 	}
+	if left := time.Until(shown.ExpiresAt); left < 6*24*time.Hour || left > 7*24*time.Hour {
+		t.Errorf("it says that it ends in %v; want a week, since its gate has no deadline", left)
+	}
 	if len(shown.May) != 2 || shown.Barred != "" || shown.State != inbox.Open || shown.Quorum == nil {
 		t.Errorf("its holder sees %+v", shown)
 	}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { call, launch, linkTo, person, picture, questionOf, start, wrongClock } from "./server.mjs";
+import { call, launch, linkTo, pass, person, picture, questionOf, start, wrongClock } from "./server.mjs";
 
 let server, browser, operator;
 before(async () => {
@@ -213,6 +213,23 @@ test("a link on a device whose clock is off counts to its deadline by the clock 
   await page.reload();
   await page.getByRole("region", { name: "what is asked" }).waitFor();
   assert.equal(await left(), right);
+  await close();
+});
+
+test("a link that ends before its question says so before, with what to do, and counts its last minute", async () => {
+  const gate = await questionOf(server, "contract-lopez");
+  const expiresAt = new Date(Date.now() + 300_000).toISOString();
+  const { page, close } = await follow(gate, "dana", { expiresAt });
+  await page.getByText(/ends before that: .*, [45] min left\. Then ask whoever sent it for another\./).waitFor();
+  await page.getByRole("button", { name: "Reject" }).tap();
+  const form = page.locator("footer");
+  await form.getByLabel("reason").fill("not so dear");
+  assert.equal(await form.getByText(/ s left/).count(), 0);
+  await pass(page, 280_000);
+  await form.getByText(/^(20|1\d) s left: after that this link decides nothing\.$/).waitFor();
+  await pass(page, 301_000);
+  await form.getByText("This link has ended. Ask whoever sent it for another.").waitFor();
+  assert.equal(await form.getByLabel("reason").inputValue(), "not so dear");
   await close();
 });
 

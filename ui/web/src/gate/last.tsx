@@ -7,8 +7,10 @@ import css from "./actions.module.css";
 
 const minute = 60_000;
 
-/** Last counts down a deadline's last minute beside a decision that is not sent. It is announced once. */
-export function Last({ at }: { at: string }) {
+type Props = { at: string; link?: boolean };
+
+/** Last counts down the last minute of a deadline, or of a link, beside a decision that is not sent. It is announced once. */
+export function Last({ at, link }: Props) {
   const [left, setLeft] = useState(() => Date.parse(at) - now());
   useEffect(() => {
     const timer = setInterval(() => setLeft(Date.parse(at) - now()), 500);
@@ -22,7 +24,11 @@ export function Last({ at }: { at: string }) {
   return (
     <p className={`${css.risk} ${css.soon}`} role="note" title={exact(at)}>
       <Clock size={14} strokeWidth={1.5} aria-hidden />
-      {left > 0 ? `${Math.ceil(left / 1000)} s left: after that it expires.` : "Its deadline has passed."}
+      {left > 0
+        ? `${Math.ceil(left / 1000)} s left: after that ${link ? "this link decides nothing" : "it expires"}.`
+        : link
+          ? "This link has ended. Ask whoever sent it for another."
+          : "Its deadline has passed."}
     </p>
   );
 }

@@ -8,6 +8,7 @@ import { forget, stateOf, useOutcome, wasHeard, type Verb } from "../gate/decide
 import { Intent, Rest } from "../gate/detail";
 import { typed, useDraft, type Draft } from "../gate/draft";
 import { Duplicates } from "../gate/duplicates";
+import { Last } from "../gate/last";
 import { isUnknown, wordOf } from "../gate/right";
 import { DecidedBy } from "../gate/settled";
 import { Button } from "../parts/button";
@@ -17,7 +18,7 @@ import { Folds, useFolds } from "../parts/fold";
 import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
-import { Ago, At, left, useNow } from "../parts/time";
+import { Ago, At, isSoon, left, useNow } from "../parts/time";
 import { Logo } from "../shell/logo";
 import { onRecord, texts } from "../text/json";
 import { Bad, hasEnded } from "./bad";
@@ -129,13 +130,21 @@ function Question({ asked, error, read }: { asked: Asked; error: unknown; read: 
           {!settled && (draft.verb === "edit" || draft.verb === "respond") && <ValueForm gate={gate} draft={draft} />}
         </div>
       </main>
-      {!settled && <Bar gate={gate} draft={draft} folded={folds.folded} showAll={folds.showAll} />}
+      {!settled && (
+        <Bar gate={gate} draft={draft} folded={folds.folded} showAll={folds.showAll} ends={earlyEnd(asked)} />
+      )}
     </Folds>
   );
 }
 
+/** earlyEnd is when a link ends, if that is before its question does. */
+const earlyEnd = ({ expiresAt, gate }: Asked) =>
+  !gate.expiresAt || Date.parse(expiresAt) < Date.parse(gate.expiresAt) - 1000 ? expiresAt : undefined;
+
 function About({ asked, gate, settled }: { asked: Asked; gate: Gate; settled: boolean }) {
   const votes = asked.votes ?? [];
+  const now = useNow();
+  const ends = earlyEnd(asked);
   return (
     <dl className={css.about}>
       <dt>asked by</dt>
@@ -157,6 +166,14 @@ function About({ asked, gate, settled }: { asked: Asked; gate: Gate; settled: bo
         <>
           <dt>deadline</dt>
           <dd>{gate.expiresAt ? <At at={gate.expiresAt} /> : "none"}</dd>
+          {ends && (
+            <>
+              <dt>this link</dt>
+              <dd className={isSoon(undefined, ends, now) ? css.soon : undefined}>
+                ends before that: <At at={ends} />, {left(ends, now)}. Then ask whoever sent it for another.
+              </dd>
+            </>
+          )}
         </>
       )}
       <dt>votes</dt>
@@ -222,8 +239,10 @@ const unknownWays: Way[] = [
   { verb: "approve", icon: <RotateCcw {...icon} /> },
 ];
 
+type BarProps = { gate: Gate; draft: Draft; folded: number; showAll: () => void; ends: string | undefined };
+
 /** Bar has the verdicts that the link gives. None of them decides: each opens a line that says what is sent. */
-function Bar({ gate, draft, folded, showAll }: { gate: Gate; draft: Draft; folded: number; showAll: () => void }) {
+function Bar({ gate, draft, folded, showAll, ends }: BarProps) {
   const outcome = useOutcome(gate.id);
   const unknown = isUnknown(gate);
   const allowed = (unknown ? unknownWays : ways).filter((w) => gate.may.includes(w.verb));
@@ -266,7 +285,10 @@ function Bar({ gate, draft, folded, showAll }: { gate: Gate; draft: Draft; folde
         {outcome?.step === "sending" ? (
           <p role="status">Recording the decision</p>
         ) : chosen ? (
-          <Confirm gate={gate} draft={draft} icon={chosen.icon} verb={chosen.verb} />
+          <>
+            {ends && <Last at={ends} link />}
+            <Confirm gate={gate} draft={draft} icon={chosen.icon} verb={chosen.verb} />
+          </>
         ) : (
           allowed.length > 0 && <ul className={unknown ? css.stack : css.line}>{allowed.map(button)}</ul>
         )}
