@@ -2,10 +2,11 @@ import type { ReactNode } from "react";
 import type { Thread } from "../data/threads";
 import { Chip } from "../parts/chip";
 import { Said } from "../parts/said";
-import { Ago, exact, left, useNow } from "../parts/time";
+import { Ago, At, exact, left, useNow } from "../parts/time";
 import { marked } from "../text/hidden";
 import { standing, type Filter } from "./filter";
 import { othersOf } from "./branches";
+import { dueOf } from "./due";
 
 export type Column = {
   key: string;
@@ -41,6 +42,7 @@ export const Status = ({ of: t }: { of: Thread }) => (standing(t) ? <Chip state=
  * say it: effects with an unknown outcome, and, where the list is of branches, branches that stand otherwise.
  */
 export const Now = ({ of: t, filter }: { of: Thread; filter: Filter }) => {
+  const { line, at } = dueOf(t.now);
   const others = filter.node || filter.version ? othersOf(t.status, t.branches, filter.status) : [];
   return (
     <>
@@ -52,7 +54,13 @@ export const Now = ({ of: t, filter }: { of: Thread; filter: Filter }) => {
           also={o.branches.length === 1 ? marked(o.branches[0] ?? "") : plural(o.branches.length, "branch", "branches")}
         />
       ))}
-      <Said>{t.now}</Said>
+      <Said>{line}</Said>
+      {at && (
+        <>
+          {" "}
+          <At at={at} />
+        </>
+      )}
     </>
   );
 };

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { dueOf } from "./due";
+
+const at = "2026-12-11T05:48:45Z";
+
+test("the time at the end of a wait is a time, and that of a question stays as it was written", () => {
+  for (const line of [
+    "sleeps until",
+    "starts at",
+    "waits for the signal confirmed until",
+    "waits for a worker for wipe-tapes until",
+    "the next attempt of node read at",
+  ])
+    expect(dueOf(`${line} ${at}`)).toEqual({ line, at });
+  for (const line of [`Pay until ${at}`, `sleeps until ${at}, and more`, `sleeps until tomorrow`, ""])
+    expect(dueOf(line)).toEqual({ line });
+  expect(dueOf(undefined)).toEqual({ line: "" });
+});
