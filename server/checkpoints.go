@@ -83,7 +83,7 @@ func checkpointFilters() []api.Param {
 	return slices.Clip([]api.Param{
 		{Name: "agent", Kind: api.TextParam, Help: "made by this agent"},
 		{Name: "run", Kind: api.TextParam, Help: "of this run"}, {Name: "graph", Kind: api.TextParam, Help: "of this program"},
-		{Name: "node", Kind: api.TextParam, Help: "made by this node, alone or beside others; in a path, in names with %, +, /, # or > those are escaped as in the answer"}, {Name: "kind", Kind: api.TextParam, Help: "of this kind: save, input, node, wait, update, fork, fail, event"},
+		{Name: "node", Kind: api.TextParam, Help: "made by this node, alone or beside others; in a path, in names with %, +, /, # or > those are escaped as in the answer"}, {Name: "kind", Kind: api.EnumParam, Values: kindValues, Help: "of this kind"},
 		{Name: "status", Kind: api.EnumParam, Values: statusValues, Help: "made with this status; waiting: those that still wait, by their threads' summaries"},
 		{Name: "branch", Kind: api.NameParam, Help: "of this branch"},
 		{Name: "generation", Kind: api.IntParam, Help: "of this generation of its thread: a released version's number; with thread and without this, of the current one"},

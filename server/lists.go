@@ -33,6 +33,12 @@ var statusValues = []string{
 	string(posthouse.StatusDone), string(posthouse.StatusFailed), string(posthouse.StatusCancelled),
 }
 
+// kindValues are the kinds of checkpoints that a filter takes.
+var kindValues = []string{
+	posthouse.KindSave, posthouse.KindInput, posthouse.KindNode, posthouse.KindWait, posthouse.KindUpdate, posthouse.KindFork, posthouse.KindFail,
+	posthouse.KindEvent, posthouse.KindCancel, posthouse.KindInner, posthouse.KindMigrate, posthouse.KindRestartStep,
+}
+
 // unread logs why something cannot be read, and returns what a list says of it.
 func unread(w http.ResponseWriter, err error) *problem.Details {
 	api.NoteError(w, err)

@@ -34,6 +34,14 @@ const (
 	FaultVanished   FaultKind = "vanished"    // the witness saw a thread that is not there
 )
 
+// FaultKinds returns the kinds of fault.
+func FaultKinds() []FaultKind {
+	return []FaultKind{
+		FaultHash, FaultBody, FaultMissing, FaultChain, FaultFormat, FaultSignature, FaultUnknownKey, FaultKeyTime,
+		FaultUnsigned, FaultGrant, FaultRecord, FaultSummary, FaultIndex, FaultStore, FaultRewound, FaultForked, FaultVanished,
+	}
+}
+
 // A Fault is one thing that is wrong, with its place as exactly as it is known.
 type Fault struct {
 	Kind    FaultKind    `json:"kind"`

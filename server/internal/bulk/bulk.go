@@ -3,8 +3,10 @@ package bulk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -58,6 +60,12 @@ func (b *Bulk) Routes() []*api.Route {
 			Notes: "Closes each thread's current generation as a version." + notes,
 		},
 	}
+}
+
+// statuses are those that a thread may have which a program runs.
+var statuses = []posthouse.Status{
+	posthouse.StatusRunning, posthouse.StatusWaiting, posthouse.StatusReady, posthouse.StatusInterrupted,
+	posthouse.StatusDone, posthouse.StatusFailed, posthouse.StatusCancelled,
 }
 
 type request struct {
@@ -155,6 +163,8 @@ func (q *request) check() error {
 		return posthouse.Invalid("threads", "are %d, and at most %d are taken", len(q.Threads), maxLimit)
 	case len(q.Threads) > 0 && (q.Status != "" || q.Program != "" || q.Prefix != ""):
 		return posthouse.Invalid("threads", "are named, so that no filter goes with them")
+	case q.Status != "" && !slices.Contains(statuses, q.Status):
+		return posthouse.Invalid("status", "%.40q is not one of %s", string(q.Status), strings.Trim(strings.ReplaceAll(fmt.Sprint(statuses), " ", ", "), "[]"))
 	case len(q.Threads) == 0 && q.Status == "" && q.Program == "" && q.Prefix == "":
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "threads", Message: "are not named, and there is no filter: that would be all threads", Hint: "give threads, status, program or prefix"}
 	}

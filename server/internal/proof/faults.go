@@ -12,6 +12,13 @@ import (
 // maxFaults is how many faults one page has at most.
 const maxFaults = 1000
 
+func faultKinds() (all []string) {
+	for _, kind := range sign.FaultKinds() {
+		all = append(all, string(kind))
+	}
+	return all
+}
+
 // faults lists what a verification found.
 func (p *Proof) faults(w http.ResponseWriter, r *api.Request) error {
 	v, err := p.found(r)

@@ -57,7 +57,7 @@ func (p *Proof) Routes() []*api.Route {
 		{
 			Method: http.MethodGet, Path: path + "/{id}/faults", Role: tokens.Viewer, Summary: "List the faults that a verification found", Handle: p.faults,
 			Query: []api.Param{
-				{Name: "kind", Kind: api.TextParam, Help: "of this kind"}, {Name: "limit", Kind: api.IntParam, Max: maxFaults, Def: "100", Help: "how many"},
+				{Name: "kind", Kind: api.EnumParam, Values: faultKinds(), Help: "of this kind"}, {Name: "limit", Kind: api.IntParam, Max: maxFaults, Def: "100", Help: "how many"},
 				{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"},
 			},
 			Notes:   "In the order in which they were found.",

@@ -31,7 +31,7 @@ export const useInputs = (name: string, kind: string, enabled: boolean) =>
     queryKey: ["inputs", name],
     enabled,
     queryFn: async ({ signal }) => {
-      const query = { graph: name, kind: "input", limit: 12, state: true };
+      const query = { graph: name, kind: "input" as const, limit: 12, state: true };
       const found = await get(api.GET("/api/checkpoints", { signal, params: { query } }));
       return found.flatMap((c): Earlier[] => {
         const state = onRecord(c.state);

@@ -28,7 +28,7 @@ export const useVerification = (v: Verification | undefined) =>
   });
 
 /** useFaults reads the faults of a kind by page: first a few, then a hundred each time. What is over does not change. */
-export const useFaults = (verification: string, kind: string, first: number) =>
+export const useFaults = (verification: string, kind: Fault["kind"], first: number) =>
   useInfiniteQuery({
     queryKey: ["faults", verification, kind, first],
     staleTime: Infinity,
