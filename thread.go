@@ -22,7 +22,7 @@ type ThreadInfo struct {
 	Status       Status        `json:"status"`
 	Graph        string        `json:"graph,omitempty"`
 	Coordination string        `json:"coordination,omitempty"`
-	Branches     []BranchHead  `json:"branches,omitempty"` // main first, then by name
+	Branches     []BranchHead  `json:"branches,omitempty"` // main first, then by name; lists.SortBranches has the order for people
 	Waiting      []WaitingGate `json:"waiting,omitempty"`  // open gates, oldest first
 	Due          Millis        `json:"due,omitempty"`      // when the next gate expires, escalates or reminds, or the next timer fires; 0: never
 	Signals      []SignalMark  `json:"signals,omitempty"`  // the newest signal of each name, ordered by each name's first signal

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/threadlog"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // A LatestQuery selects a newest checkpoint. It must name a thread or a coordination.
@@ -259,6 +260,9 @@ func (l *Ledger) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2
 				}
 				if err == nil && t.Gone() && !(q.Released && t.Releases > 0) {
 					continue
+				}
+				if err == nil {
+					t.Branches = lists.SortBranches(t.Branches)
 				}
 				if !yield(t, err) || err != nil {
 					return

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // Store returns the Ledger's store.
@@ -50,7 +51,12 @@ func GetOf(ctx context.Context, l *Ledger, h *posthouse.Header) (*posthouse.Chec
 // unknown thread, and for a released one that has not started again: see
 // [Ledger.Releases].
 func (l *Ledger) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
-	return l.core.Logs.Thread(ctx, thread)
+	t, err := l.core.Logs.Thread(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	t.Branches = lists.SortBranches(t.Branches)
+	return t, nil
 }
 
 // Gate returns a gate, with its decision if it has one. [posthouse.ErrNotFound].

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/lists"
 )
 
 // Version returns a thread as a version of it was released, named by its number or a tag, and the
@@ -24,6 +25,7 @@ func Version(ctx context.Context, l *ledger.Ledger, thread, version string) (*po
 	if len(rel.Heads) > 0 {
 		t.Status = rel.Heads[0].Status
 	}
+	t.Branches = lists.SortBranches(t.Branches)
 	for e, err := range l.Log(ctx, thread, posthouse.Range{From: rel.First, To: rel.First, Headers: true}) {
 		if err != nil {
 			return nil, nil, err
