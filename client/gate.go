@@ -109,8 +109,13 @@ func (c *Client) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 	return out, c.ask(ctx, http.MethodPost, gatePath(gate, string(d.Verdict)), nil, body, out)
 }
 
-// AskAgain asks a question again that got no answer in time, and returns the new gate.
-func (c *Client) AskAgain(ctx context.Context, gate posthouse.ID) (*posthouse.Gate, error) {
+// AskAgain asks a question again that got no answer in time, and returns the new gate. The reason is
+// on record and is shown to who is asked; it has at most 1,000 bytes, and may be "".
+func (c *Client) AskAgain(ctx context.Context, gate posthouse.ID, reason string) (*posthouse.Gate, error) {
 	g := new(posthouse.Gate)
-	return g, c.ask(ctx, http.MethodPost, gatePath(gate, "ask-again"), nil, nil, g)
+	var body any
+	if reason != "" {
+		body = map[string]string{"reason": reason}
+	}
+	return g, c.ask(ctx, http.MethodPost, gatePath(gate, "ask-again"), nil, body, g)
 }

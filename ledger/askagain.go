@@ -3,9 +3,11 @@ package ledger
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 )
@@ -13,6 +15,21 @@ import (
 // AskAgainOptions say who has a question asked again. Nil is the zero value.
 type AskAgainOptions struct {
 	By string // who asks; recorded in the new checkpoint
+
+	// Reason says why, in at most 1,000 bytes. It is a note on the new checkpoint, and the Note of
+	// the question, as "asked again: …". "": the question keeps its Note.
+	Reason string
+}
+
+// askedAgain begins the Note of a question that a person had asked again for a reason.
+const askedAgain = "asked again: "
+
+// story returns what the new checkpoint says of the reason.
+func (o *AskAgainOptions) story() (s posthouse.Story) {
+	if o.Reason != "" {
+		s.Notes = []posthouse.Note{{Line: o.Reason}}
+	}
+	return s
 }
 
 // AskAgain asks people an unanswered question again: its deadline passed, or it was
@@ -35,6 +52,9 @@ func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOpt
 	if err := posthouse.CheckPerson("by", o.By); err != nil {
 		return nil, err
 	}
+	if len(o.Reason) > posthouse.MaxLine || !text.IsUTF8(o.Reason) || o.Reason != "" && strings.TrimSpace(o.Reason) == "" {
+		return nil, posthouse.Invalid("reason", "must be at most %d bytes of text, and not blank", posthouse.MaxLine)
+	}
 	g, err := l.Gate(ctx, gate)
 	if err != nil {
 		return nil, err
@@ -52,15 +72,15 @@ func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOpt
 	if err := deciders.CheckAskAgain(g); err != nil {
 		return nil, err
 	}
-	for o, err := range l.Gates(ctx, GateQuery{Thread: g.Thread}) {
-		if o == nil {
+	for other, err := range l.Gates(ctx, GateQuery{Thread: g.Thread}) {
+		if other == nil {
 			return nil, err // the question may have been asked again
 		}
-		if err == nil && o.Supersedes == g.ID {
-			return nil, g.Replaced(o.ID)
+		if err == nil && other.Supersedes == g.ID {
+			return nil, g.Replaced(other.ID)
 		}
 	}
-	q := &repeatedQuestion{l: l, gate: g, by: o.By}
+	q := &repeatedQuestion{l: l, gate: g, opt: o}
 	for try := 0; ; try++ {
 		again, err := q.inPlace(ctx)
 		if again != nil || err != nil && (!errors.Is(err, posthouse.ErrConflict) || try == core.MaxRetries) {
@@ -76,7 +96,7 @@ func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOpt
 type repeatedQuestion struct {
 	l    *Ledger
 	gate *posthouse.Gate // as it was asked first
-	by   string          // who asks again
+	opt  *AskAgainOptions
 }
 
 // inPlace opens the question at its branch's head, if that is still the checkpoint
@@ -97,10 +117,13 @@ func (q *repeatedQuestion) inPlace(ctx context.Context) (*posthouse.Gate, error)
 	}
 	again := *g.Clone()
 	again.ID, again.Supersedes, again.Decision, again.Origin = "", g.ID, nil, ""
+	q.note(&again)
 	renewDeadlines(&again, l.Now())
+	change := next(c, posthouse.KindWait, posthouse.StatusWaiting, q.opt.By)
+	change.Story = q.opt.story()
 	done, err := l.Commit(ctx, &Draft{
 		Thread: g.Thread, Branch: g.Branch, Head: &head.Head, KeepOpen: true, Gates: []posthouse.Gate{again},
-		Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, q.by),
+		Checkpoint: change,
 	})
 	if err != nil {
 		return nil, err
@@ -108,10 +131,27 @@ func (q *repeatedQuestion) inPlace(ctx context.Context) (*posthouse.Gate, error)
 	return &done.Gates[0], nil
 }
 
+// note says why in the question, for who is asked.
+func (q *repeatedQuestion) note(g *posthouse.Gate) {
+	if q.opt.Reason != "" {
+		g.Note = askedAgain + q.opt.Reason
+	}
+}
+
+// explain says why in the plan of a fork that asks again.
+func (q *repeatedQuestion) explain(p *commit.Plan) {
+	p.Checkpoint.Story = q.opt.story()
+	for i := range p.Gates {
+		if g := &p.Gates[i]; g.Name == q.gate.Name && g.Task == q.gate.Task && g.Occurrence == q.gate.Occurrence {
+			q.note(g)
+		}
+	}
+}
+
 // onFork forks the checkpoint that asked, and returns the gate of the fork.
 func (q *repeatedQuestion) onFork(ctx context.Context) (*posthouse.Gate, error) {
 	g := q.gate
-	f, err := q.l.Fork(ctx, g.Checkpoint, &ForkOptions{By: q.by})
+	f, err := q.l.Fork(ctx, g.Checkpoint, &ForkOptions{By: q.opt.By, again: q})
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,8 @@ type ForkOptions struct {
 	Labels   map[string]string // nil: the source's
 	By       string
 	Claim    *Claim // of a run that forks its own thread and continues there; not with Thread
+
+	again *repeatedQuestion // that the fork is made for
 }
 
 // Fork begins a branch, or a thread, at any checkpoint. It returns the first
@@ -81,6 +83,9 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 	p, err := forkDraft(ctx, l.core.Core, c, o, c.Seq < info.First)
 	if err != nil {
 		return nil, err
+	}
+	if o.again != nil {
+		o.again.explain(p)
 	}
 	if o.Thread != "" {
 		if err := l.inheritNamed(ctx, p, c, info); err != nil {

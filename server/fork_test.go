@@ -3,8 +3,10 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -264,8 +266,16 @@ func TestAskAgain(t *testing.T) {
 		t.Errorf("asked again: %+v", g)
 	}
 	h.post("/api/gates/"+string(g.ID)+"/cancel", "")
+	h.post("/api/gates/"+string(g.ID)+"/ask-again", `{"reason":"`+strings.Repeat("x", 1001)+`"}`).refused(posthouse.CodeInvalid)
 	var second posthouse.Gate // what a person withdrew is asked again, too
-	must.Do(t, json.Unmarshal(h.post("/api/gates/"+string(g.ID)+"/ask-again", "").want(http.StatusOK).body, &second))
+	must.Do(t, json.Unmarshal(h.post("/api/gates/"+string(g.ID)+"/ask-again", `{"reason":"it was a holiday"}`).want(http.StatusOK).body, &second))
+	var trail struct {
+		Items []struct{ Did, What, Reason string }
+	}
+	h.get("/api/audit?thread=t1&kind=change").want(http.StatusOK).into(&trail)
+	if !slices.ContainsFunc(trail.Items, func(a struct{ Did, What, Reason string }) bool { return a.Reason == "it was a holiday" }) || second.Note != "asked again: it was a holiday" {
+		t.Errorf("the note is %q, and the trail %+v", second.Note, trail.Items)
+	}
 	h.post("/api/gates/"+string(second.ID)+"/reject", "")
 	h.post("/api/gates/"+string(second.ID)+"/ask-again", "").refused(posthouse.CodeDecided)
 }
@@ -366,4 +376,36 @@ func TestTwoBranchesAskTheSame(t *testing.T) {
 	if d := one.Duplicates; len(d) != 1 || d[0].Gate != g.ID || d[0].Verdict != posthouse.Approve || d[0].By != "operator-token" {
 		t.Errorf("after a yes the fork's gate names %+v", d)
 	}
+}
+
+// TestBranchesAreListedByTheirNumbers: lists of a thread's branches have fork-2 before fork-10, of the thread that is,
+// among threads, and of a version.
+func TestBranchesAreListedByTheirNumbers(t *testing.T) {
+	h := open(t, nil)
+	c := h.saved("t", "1")
+	want := []string{"main"}
+	for i := range 11 {
+		must.Get(h.ledger.Fork(t.Context(), c.ID, nil))(t)
+		want = append(want, fmt.Sprint("fork-", i+1))
+	}
+	check := func(what string, info *posthouse.ThreadInfo) {
+		t.Helper()
+		var have []string
+		for _, b := range info.Branches {
+			have = append(have, b.Branch)
+		}
+		if !slices.Equal(have, want) {
+			t.Errorf("%s has %v", what, have)
+		}
+	}
+	var one posthouse.ThreadInfo
+	h.get("/api/threads/t").want(http.StatusOK).into(&one)
+	check("the thread", &one)
+	var list struct{ Items []*posthouse.ThreadInfo }
+	h.get("/api/threads").want(http.StatusOK).into(&list)
+	check("the list", list.Items[0])
+	h.post("/api/threads/t/releases", "{}").want(http.StatusOK)
+	one = posthouse.ThreadInfo{}
+	h.get("/api/threads/t?version=1").want(http.StatusOK).into(&one)
+	check("the version", &one)
 }

@@ -52,7 +52,7 @@ func (gs *gates) Routes() []*api.Route {
 		},
 	}
 	rs = append(rs, &api.Route{
-		Method: http.MethodPost, Path: path + "/{id}/ask-again", Role: tokens.Operator, Summary: "Ask a question again that nobody answered", Handle: gs.askAgain,
+		Method: http.MethodPost, Path: path + "/{id}/ask-again", Role: tokens.Operator, Summary: "Ask a question again that nobody answered", Handle: api.Take(gs.askAgain), Body: askAgainBody{},
 		Notes:   "Of a gate whose deadline passed, or that was withdrawn. In place while its checkpoint is the head of its branch, else on a new branch; with as much time as it had.",
 		Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate that asks again", Body: posthouse.Gate{}, Media: ""}},
 	})
@@ -179,10 +179,14 @@ func (gs *gates) find(r *api.Request) (*posthouse.Gate, error) {
 	return gs.ledger.Gate(r.Context(), r.ID("id"))
 }
 
-func (gs *gates) askAgain(w http.ResponseWriter, r *api.Request) error {
+type askAgainBody struct {
+	Reason string `json:"reason,omitempty" doc:"why; goes on record, and is shown to who is asked; at most 1,000 bytes"`
+}
+
+func (gs *gates) askAgain(w http.ResponseWriter, r *api.Request, b *askAgainBody) error {
 	g, err := gs.askedBefore(r)
 	if err == nil && g == nil {
-		g, err = gs.ledger.AskAgain(r.Context(), r.ID("id"), &ledger.AskAgainOptions{By: r.Actor.Name})
+		g, err = gs.ledger.AskAgain(r.Context(), r.ID("id"), &ledger.AskAgainOptions{By: r.Actor.Name, Reason: b.Reason})
 	}
 	if err != nil {
 		return err

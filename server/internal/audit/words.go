@@ -246,7 +246,9 @@ func (w *walk) change(act *Act, h *posthouse.Header) error {
 		case h.ParentSeq > 0:
 			from = "from #" + strconv.FormatUint(h.ParentSeq, 10)
 		}
-		act.What = joined(" ", cmp.Or(on, "the thread"), from)
+		act.What, act.Reason = joined(" ", cmp.Or(on, "the thread"), from), noted(act.Record)
+	case posthouse.KindWait: // a question without an answer was asked again where it stood
+		act.Did, act.What, act.Reason = "asked again", cmp.Or(w.replaces(), on, "a question"), noted(act.Record)
 	case posthouse.KindUpdate, posthouse.KindSave:
 		act.What = joined(", ", cmp.Or(named(parts), "the state"), on)
 	case posthouse.KindRestartStep:
@@ -258,6 +260,24 @@ func (w *walk) change(act *Act, h *posthouse.Header) error {
 	}
 	act.What = cut(act.What, maxWhat)
 	return nil
+}
+
+// noted returns the reason that a person gave for a checkpoint, which is a note on it.
+func noted(e *posthouse.Event) string {
+	if len(e.Notes) == 0 {
+		return ""
+	}
+	return e.Notes[0].Line
+}
+
+// replaces returns the name of the question of the entry that stands in the place of an older one.
+func (w *walk) replaces() string {
+	for i := range w.entryNow.Records {
+		if g := w.entryNow.Records[i].Gate; g != nil && g.Supersedes != "" {
+			return g.Name
+		}
+	}
+	return ""
 }
 
 // changed returns the names of the parts that a checkpoint set or dropped.

@@ -69,6 +69,8 @@ func TestActsAreToldInWords(t *testing.T) {
 		{signal(authlog.Thread, string(authlog.Refused), `{"count":12000,"of":[{"name":"2001:db8::/64","count":11000}],"others":1000}`), "refusal|ann|was refused|12000 times: 2001:db8::/64 11000, others 1000|"},
 		{signal(authlog.Thread, string(authlog.TokenMade), `{"person":"ci","role":"worker","groups":["gpu"]}`), "token|ann|made a token|ci · worker · groups gpu|"},
 		{change(posthouse.Header{Kind: posthouse.KindFork, Branch: "fork-2", ParentSeq: 12}), "change|ann|forked|branch fork-2 from #12|"},
+		{noting(change(posthouse.Header{Kind: posthouse.KindFork, Branch: "fork-2", ParentSeq: 12}), "it was a holiday"), "change|ann|forked|branch fork-2 from #12|it was a holiday"},
+		{noting(change(posthouse.Header{Kind: posthouse.KindWait, Branch: "fork-2"}), "it was a holiday"), "change|ann|asked again|branch fork-2|it was a holiday"},
 		{change(posthouse.Header{Kind: posthouse.KindCancel, Branch: posthouse.MainBranch, Error: "it turned up"}), "change|ann|cancelled|the run|it turned up"},
 		{&posthouse.Event{Kind: posthouse.RecordRelease, Release: &posthouse.ReleaseInfo{Version: 2, By: "ann", Reason: "done"}}, "release|ann|released|version 2 of the thread|done"},
 	} {
@@ -95,4 +97,10 @@ func TestCellsAreNoFormulas(t *testing.T) {
 			t.Errorf("%q is written as %q, want %q", text, got, want)
 		}
 	}
+}
+
+// noting puts a note on an event.
+func noting(e *posthouse.Event, line string) *posthouse.Event {
+	e.Notes = []posthouse.Note{{Line: line}}
+	return e
 }

@@ -213,7 +213,9 @@ test("a question that expired is asked again on a fork, which is said before, an
   const gate = (await call("/gates?thread=invoice-1012&state=expired")).items[0];
   const { page, close } = await open(browser, server, `/gates/${gate.id}`);
   await page.getByText(/main went on since and is done: this makes a fork of it/).waitFor();
+  await page.getByRole("textbox", { name: "reason" }).fill("it was a holiday");
   await page.getByRole("button", { name: "Ask again on a fork" }).click();
+  await page.getByText("asked again: it was a holiday").first().waitFor();
   await page.waitForURL((u) => u.pathname.startsWith("/gates/") && !u.pathname.endsWith(gate.id));
   await page.getByText(/It repeats a question that expired .*, asked again by operator\./).waitFor();
   await page.getByRole("link", { name: "a question that expired" }).click();

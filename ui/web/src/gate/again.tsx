@@ -5,7 +5,7 @@ import { queries } from "../data/query";
 import { useThread } from "../data/thread";
 import { Button } from "../parts/button";
 import { Failure } from "../parts/notice";
-import { Said } from "../parts/said";
+import { Hidden, Said } from "../parts/said";
 import { replacedBy } from "./decide";
 import { useNewer } from "./neighbours";
 import css from "./actions.module.css";
@@ -14,10 +14,17 @@ import css from "./actions.module.css";
 export function AskAgain({ gate, go }: { gate: Gate; go: (id: string) => void }) {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const [reason, setReason] = useState("");
   const again = async () => {
     setBusy(true);
     try {
-      const asked = await get(api.POST("/api/gates/{id}/ask-again", { params: { path: { id: gate.id } } }));
+      const why = reason.trim();
+      const asked = await get(
+        api.POST("/api/gates/{id}/ask-again", {
+          params: { path: { id: gate.id } },
+          body: why === "" ? {} : { reason: why },
+        }),
+      );
       await queries.invalidateQueries({ queryKey: ["live"] });
       go(asked.id);
     } catch (e) {
@@ -40,16 +47,27 @@ export function AskAgain({ gate, go }: { gate: Gate; go: (id: string) => void })
             <Failure error={error} safe="Nothing was asked." />
           </div>
         )}
-        <div className={css.line}>
+        <form
+          className={css.again}
+          onSubmit={(e) => {
+            e.preventDefault();
+            if (!busy && !next) void again();
+          }}
+        >
           {next ? (
             <Button onClick={() => go(next)}>Show the question that is asked in its place</Button>
           ) : (
             <>
-              <Button
-                icon={<RotateCcw size={16} strokeWidth={1.5} aria-hidden />}
-                disabled={busy}
-                onClick={() => void again()}
-              >
+              <input
+                className={css.reason}
+                aria-label="reason"
+                placeholder="reason, on record and for who is asked"
+                maxLength={1000}
+                autoComplete="off"
+                value={reason}
+                onChange={(e) => setReason(e.target.value)}
+              />
+              <Button type="submit" icon={<RotateCcw size={16} strokeWidth={1.5} aria-hidden />} disabled={busy}>
                 {forks ? "Ask again on a fork" : "Ask again"}
               </Button>
               <span className={css.barred}>
@@ -62,9 +80,10 @@ export function AskAgain({ gate, go }: { gate: Gate; go: (id: string) => void })
                 )}
                 It is put once more, in the name of who asked it, with as much time as it had.
               </span>
+              <Hidden texts={[reason]} />
             </>
           )}
-        </div>
+        </form>
       </div>
     </footer>
   );

@@ -52,6 +52,7 @@ function eventsOf(grant: Grant, told: GateTold | undefined): Event[] {
       lines: [
         <Said>{g.requestedBy ? `by ${g.requestedBy}` : "by the program"}</Said>,
         asked && <Said>{`asked of ${asked}`}</Said>,
+        g.note && <Said>{`“${g.note}”`}</Said>,
       ].filter(Boolean),
       ...(unheard ? {} : { told: opened }),
     },
