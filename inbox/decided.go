@@ -222,7 +222,7 @@ func (m *merger) fill(s *source) error {
 		s.next = spot{posthouse.Millis(e.At.UnixMilli()), s.thread, e.Seq, len(e.Records)}
 		for i := range e.Records {
 			d := aDecision{spot{s.next.at, s.thread, e.Seq, i}, e.Records[i].Decision}
-			if d.info == nil || stateOf(d.info.Verdict) != m.q.State || m.after != nil && d.compare(*m.after) <= 0 {
+			if d.info == nil || !m.q.has(stateOf(d.info.Verdict)) || m.after != nil && d.compare(*m.after) <= 0 {
 				continue
 			}
 			s.have = append(s.have, d)

@@ -32,6 +32,12 @@ func StateOf(g *posthouse.Gate) State {
 	return stateOf(g.Decision.Verdict)
 }
 
+// settled is the state of all that wait no more, in a walk.
+const settled State = "settled"
+
+// has reports whether a query finds gates of a state.
+func (q *Query) has(s State) bool { return s == q.State || q.State == settled && s != Open }
+
 func stateOf(v posthouse.Verdict) State {
 	switch v {
 	case posthouse.Expire:
@@ -153,7 +159,7 @@ func (q *Query) complete() (*Query, error) {
 // are its thread's, and looked at before.
 func (q *Query) matches(g *posthouse.Gate, now time.Time) bool {
 	switch {
-	case StateOf(g) != q.State,
+	case !q.has(StateOf(g)),
 		q.Kind == "" && !forPeople(g.Kind),
 		q.Kind != "" && kindOf(g) != q.Kind,
 		q.Thread != "" && g.Thread != q.Thread,

@@ -23,11 +23,32 @@ const (
 // goes through the store once: page by page it would look for its place among all threads again.
 // The query's After, Limit and Look do not count.
 func (w *Walk) Read(ctx context.Context, l *ledger.Ledger, q Query, each func(*Item) bool) error {
-	q.After, q.Limit, q.Look = "", 0, walkLook+walkEach*w.Most
-	c, err := q.complete()
+	c, err := w.complete(q)
 	if err != nil {
 		return err
 	}
+	return w.read(ctx, l, c, each)
+}
+
+// Settled calls each for the questions that wait no more, whatever became of them, the newest decision
+// first. It reads the store once for what [Walk.Read] reads once for each state. The query's State does
+// not count.
+func (w *Walk) Settled(ctx context.Context, l *ledger.Ledger, q Query, each func(*Item) bool) error {
+	q.State = Decided
+	c, err := w.complete(q)
+	if err != nil {
+		return err
+	}
+	c.State = settled
+	return w.read(ctx, l, c, each)
+}
+
+func (w *Walk) complete(q Query) (*Query, error) {
+	q.After, q.Limit, q.Look = "", 0, walkLook+walkEach*w.Most
+	return q.complete()
+}
+
+func (w *Walk) read(ctx context.Context, l *ledger.Ledger, c *Query, each func(*Item) bool) error {
 	stopped := false
 	page, err := c.list(ctx, l, func(item *Item) bool {
 		if w.Looked >= w.Most {

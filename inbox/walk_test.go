@@ -102,6 +102,50 @@ func TestAWalkReadsEachQuestionOnce(t *testing.T) {
 	}
 }
 
+// TestSettledReadsAllStatesAtOnce: what is settled is found as by state, the newest first, and the logs are
+// read once for it.
+func TestSettledReadsAllStatesAtOnce(t *testing.T) {
+	l, s := manyQuestions(t, 100)
+	open := inbox.Walk{Most: 1000}
+	n := 0
+	must.Do(t, open.Read(t.Context(), l, inbox.Query{}, func(item *inbox.Item) bool {
+		if n++; n%2 == 0 {
+			must.Get(l.Decide(t.Context(), item.Gate.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "runtime"}))(t)
+		}
+		return true
+	}))
+	reads := func(f func(each func(*inbox.Item) bool)) (found []*posthouse.Gate, n int) {
+		s.n = 0
+		f(func(item *inbox.Item) bool { found = append(found, item.Gate); return true })
+		return found, s.n
+	}
+	single, eachState := reads(func(each func(*inbox.Item) bool) {
+		w := inbox.Walk{Most: 1000}
+		for _, state := range inbox.States()[1:] {
+			must.Do(t, w.Read(t.Context(), l, inbox.Query{State: state}, each))
+		}
+	})
+	settled, once := reads(func(each func(*inbox.Item) bool) {
+		w := inbox.Walk{Most: 1000}
+		must.Do(t, w.Settled(t.Context(), l, inbox.Query{}, each))
+		if w.Looked != 150 || w.More {
+			t.Errorf("it looked at %d of 150 questions, more %v", w.Looked, w.More)
+		}
+	})
+	if len(single) != 150 || len(settled) != 150 {
+		t.Fatalf("found %d by state and %d at once, want 150", len(single), len(settled))
+	}
+	for i, g := range settled {
+		if i > 0 && g.Decision.At.After(settled[i-1].Decision.At) {
+			t.Errorf("question %d was settled after the one before it", i)
+		}
+	}
+	// The gates themselves are read either way.
+	if once > eachState*2/3 {
+		t.Errorf("all states at once took %d reads, and one by one %d", once, eachState)
+	}
+}
+
 // TestAWalkEnds: a walk that may read few questions reads no more, however many there are, and says that
 // there are others; one that is told to stop has read no further.
 func TestAWalkEnds(t *testing.T) {

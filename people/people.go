@@ -70,16 +70,17 @@ func Of(ctx context.Context, l *ledger.Ledger, q *Query) (*Found, error) {
 		c.add(Substitute, named[i].At, named[i].To)
 	}
 	w := inbox.Walk{Most: look}
-	for _, state := range inbox.States() {
-		err := w.Read(ctx, l, inbox.Query{State: state}, func(item *inbox.Item) bool {
-			if item.Err == nil {
-				c.gate(item.Gate)
-			}
-			return true
-		})
-		if err != nil {
-			return nil, err
+	each := func(item *inbox.Item) bool {
+		if item.Err == nil {
+			c.gate(item.Gate)
 		}
+		return true
+	}
+	if err := w.Read(ctx, l, inbox.Query{}, each); err != nil {
+		return nil, err
+	}
+	if err := w.Settled(ctx, l, inbox.Query{}, each); err != nil {
+		return nil, err
 	}
 	f := &Found{Looked: w.Looked, More: w.More || c.full}
 	for _, p := range c.known {

@@ -108,31 +108,33 @@ func Of(ctx context.Context, l *ledger.Ledger, q *Query) (*Report, error) {
 		return nil, posthouse.Invalid("look", "must be 1 to %d", maxLook)
 	}
 	r.From, r.To, r.walk.Most = c.From.UTC(), c.To.UTC(), c.Look
-	for _, state := range inbox.States() {
-		if err := r.read(ctx, l, &c, state); err != nil {
-			return nil, err
-		}
+	if err := r.read(ctx, l, &c); err != nil {
+		return nil, err
 	}
 	r.Looked, r.More = r.walk.Looked, r.More || r.walk.More
 	return r.done(), nil
 }
 
-// read adds all questions of a state, within the period unless they are open.
-func (r *report) read(ctx context.Context, l *ledger.Ledger, q *Query, state inbox.State) error {
-	of := inbox.Query{State: state, Question: q.Question, Program: q.Program}
-	if state != inbox.Open {
-		of.Since = q.From
+// read adds all questions that are open, and those that were settled in the period.
+func (r *report) read(ctx context.Context, l *ledger.Ledger, q *Query) error {
+	of := inbox.Query{Question: q.Question, Program: q.Program}
+	err := r.walk.Read(ctx, l, of, func(item *inbox.Item) bool {
+		if item.Err == nil {
+			r.addOpen(item.Gate)
+		}
+		return true
+	})
+	if err != nil {
+		return err
 	}
-	return r.walk.Read(ctx, l, of, func(item *inbox.Item) bool {
-		g := item.Gate
+	of.Since = q.From
+	return r.walk.Settled(ctx, l, of, func(item *inbox.Item) bool {
 		switch {
 		case item.Err != nil:
-		case g.Decision == nil:
-			r.addOpen(g)
-		case g.Decision.At.Before(q.From):
+		case item.Gate.Decision.At.Before(q.From):
 			return false // those that follow are older
-		case g.Decision.At.Before(q.To):
-			r.addClosed(g, state)
+		case item.Gate.Decision.At.Before(q.To):
+			r.addClosed(item.Gate)
 		}
 		return true
 	})
@@ -192,14 +194,14 @@ func (r *report) addOpen(g *posthouse.Gate) {
 	r.votes(q, g)
 }
 
-func (r *report) addClosed(g *posthouse.Gate, state inbox.State) {
+func (r *report) addClosed(g *posthouse.Gate) {
 	q := r.of(g.Name)
 	if q == nil {
 		return
 	}
 	d := g.Decision
 	day := r.day(d.At)
-	switch state {
+	switch inbox.StateOf(g) {
 	case inbox.Expired:
 		q.Expired++
 		day.Expired++
