@@ -43,7 +43,7 @@ func WriteList[T any](w http.ResponseWriter, r *Request, page List[T]) error {
 		return WriteJSON(w, http.StatusOK, page)
 	}
 	defer func(form bool) { recorder(w).Verbatim = form }(recorder(w).Verbatim)
-	picked := List[map[string]json.RawMessage]{Items: make([]map[string]json.RawMessage, len(page.Items)), Next: page.Next, Counts: page.Counts}
+	picked := List[map[string]json.RawMessage]{Items: make([]map[string]json.RawMessage, len(page.Items)), Next: page.Next, Counts: page.Counts, Snoozed: page.Snoozed, More: page.More}
 	for i := range page.Items {
 		picked.Items[i], err = pick(w, &page.Items[i], names)
 		if err != nil {
