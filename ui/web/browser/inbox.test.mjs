@@ -169,6 +169,21 @@ test("what one asked for oneself is not for oneself, and a set says for how many
   await close();
 });
 
+test("who voted is told so, and how many approvals are missing", async () => {
+  const token = await person(server, "approver", "vera");
+  const input = { Supplier: "Two", IBAN: "CH9300762011623852957", Account: 70013, Amount: 14000, Currency: "EUR" };
+  await call("/programs/invoice/runs", { id: "invoice-two", input: { ...input, Number: "INV-two" } });
+  const gate = await questionOf(server, "invoice-two");
+  assert.equal(gate.quorum.need, 2);
+  const { page, close } = await open(browser, server, `/?show=open&gate=${gate.id}`, { token });
+  await page.getByRole("button", { name: "Approve", exact: false }).first().click();
+  await page.locator("article footer form").getByRole("button", { name: "Approve" }).click();
+  await page.getByText("Your vote is on record. Approvals missing: 1.").waitFor();
+  await page.reload();
+  await page.getByText("You voted: approve. 1 more approval is needed, by somebody else.").waitFor();
+  await close();
+});
+
 test("an answer with nothing chosen is not sent, and one that is refused stays in the form", async () => {
   const gate = await gateOf("question=choose-focus");
   const { page, close } = await open(browser, server, `/?gate=${gate.id}`);

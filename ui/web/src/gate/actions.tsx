@@ -8,6 +8,7 @@ import { inSession, useGate } from "../data/gates";
 import { useDecides, useMe } from "../data/me";
 import { Said } from "../parts/said";
 import { useKeys } from "../shell/keys";
+import { Barred } from "./barred";
 import { Confirm } from "./confirm";
 import { forget, moves, replacedBy, useOutcome, wasHeard, type Verb } from "./decide";
 import type { Draft } from "./draft";
@@ -121,9 +122,7 @@ export function Actions({ gate, settled, draft, folded, showAll, byItself, go }:
             />
           </>
         ) : (
-          <p className={css.barred}>
-            You cannot decide this: <Said>{gate.barred ?? "you are not asked"}</Said>
-          </p>
+          <Barred gate={gate} />
         )}
       </div>
     </footer>
