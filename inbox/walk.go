@@ -30,9 +30,8 @@ func (w *Walk) Read(ctx context.Context, l *ledger.Ledger, q Query, each func(*I
 	return w.read(ctx, l, c, each)
 }
 
-// Settled calls each for the questions that wait no more, whatever became of them, the newest decision
-// first. It reads the store once for what [Walk.Read] reads once for each state. The query's State does
-// not count.
+// Settled calls each for the questions of all states but [Open], the newest decision first. It goes
+// through the logs once, where [Walk.Read] does so for each state. The query's State does not count.
 func (w *Walk) Settled(ctx context.Context, l *ledger.Ledger, q Query, each func(*Item) bool) error {
 	q.State = Decided
 	c, err := w.complete(q)

@@ -176,7 +176,7 @@ const Parked = posthouse.Edit
 // and the next one or nil.
 //
 // [posthouse.ErrDecided] if the gate was decided before, [posthouse.ErrConflict] if another
-// attempt has taken its place, [posthouse.ErrExpired] behind its deadline.
+// attempt has taken its place, [posthouse.ErrExpired] after its deadline.
 func ResolveTask(ctx context.Context, c *Committer, at GateRef, o *TaskOutcome) (g, next *posthouse.Gate, err error) {
 	if err := o.check(c); err != nil {
 		return nil, nil, err

@@ -106,7 +106,7 @@ func (r *Reader) walkUp(head *posthouse.Header) (Lineage, *posthouse.Header, err
 }
 
 // executionStart returns where the execution began in whose middle a root stands:
-// behind the branch's previous checkpoint, or at the log's beginning.
+// after the branch's previous checkpoint, or at the log's beginning.
 func (r *Reader) executionStart(root *posthouse.Header) (from uint64, err error) {
 	from = root.Seq
 	for e, err := range r.Logs.InOrder(r.Ctx, r.Thread, posthouse.Range{To: root.Seq - 1, Reverse: true, Headers: true}) {

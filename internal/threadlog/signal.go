@@ -29,7 +29,7 @@ func (r *Reader) Signal(seq uint64) (*posthouse.Signal, error) {
 }
 
 // NextSignal returns the signal that a wait for a name takes at once, or nil: the oldest
-// one behind the entry taken, or the newest if the wait latches.
+// one after the entry taken, or the newest if the wait latches.
 func (l *Logs) NextSignal(ctx context.Context, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
 	seqs, err := l.PendingSignals(ctx, info, taken, name, latch)
 	if err != nil || len(seqs) == 0 {

@@ -68,7 +68,7 @@ func linked(t *testing.T) string {
 	return at
 }
 
-// TestProgramEndsWithItsLoop: a loop that is killed leaves no program behind, which would keep its port and
+// TestProgramEndsWithItsLoop: a loop that is killed leaves no program running, which would keep its port and
 // its store.
 func TestProgramEndsWithItsLoop(t *testing.T) {
 	out, in, err := os.Pipe()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFieldsAreOfItems: a list of which some members are asked for leaves none out but those of its
-// items: that there are more than were counted is said there, too.
+// TestFieldsAreOfItems: a list asked for some members leaves others out of its
+// items only: it still says that there are more than were counted.
 func TestFieldsAreOfItems(t *testing.T) {
 	type item struct {
 		ID   string `json:"id"`

@@ -6,7 +6,7 @@
 //	Pains
 //	   1 storage grows with the square of the steps ... pains.TestPain01StorageGrowsWithWhatChanged
 //	   2 no retention, no expiry, no copies ........... ledger.TestRetentionReturnsWhatHistoriesTook, ledger.TestRetainEvery; ledger/a copy has the whole history
-//	   3 wrong states behind forks and prunes ......... ledger.TestAForkNeverSeesTheBranchItLeft, ledger.TestRetentionKeepsWhatItMust
+//	   3 wrong states after forks and prunes ......... ledger.TestAForkNeverSeesTheBranchItLeft, ledger.TestRetentionKeepsWhatItMust
 //	   4 an interrupt runs the node's effects again ... pains.TestPain04StepsBeforeAnInterruptRunOnce
 //	   5 interrupts share an id, null is no answer .... pains.TestPain05EachInterruptHasItsOwnID
 //	   6 one lock around everything ................... pains.TestPain06OneThreadDoesNotHoldUpAnother
@@ -16,7 +16,7 @@
 //	   9 time travel and subgraphs .................... pains.TestPain09ForkInsideASubgraph
 //	  10 bytes that build types, filters that are SQL . pains.TestPain10BytesAndFiltersAreData
 //	  12 listing reads what is listed ................. pains.TestPain12ListingDoesNotReadStates
-//	  13 renamed nodes behind a deploy ................ pains.TestPain13ResumeAfterADeploy
+//	  13 renamed nodes after a deploy ................. pains.TestPain13ResumeAfterADeploy
 //	  14 how long a subgraph's state lives ............ pains.TestPain14SubgraphLifetimes
 //	  15 values that come back as others .............. pains.TestPain15TypesSurviveOrAreRefusedByName
 //	Extra
