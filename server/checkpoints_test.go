@@ -106,7 +106,7 @@ func TestListFilters(t *testing.T) {
 	for query, want := range map[string]int{
 		"": 3, "coordination=dispatch": 2, "coordination=nope": 0, "agent=approver": 1, "agent=x') OR '1'='1": 0, "thread=t2": 1, "run=r1": 1, "graph=g1": 1, "node=n1": 1,
 		"kind=wait": 1, "branch=main": 3, "branch=side": 0, "status=running": 1, "status=done": 1, "label=env%3Dx%3Dy": 1, "label=env%3D": 0, "since=2000-01-01T00:00:00Z": 3, "until=2000-01-01T00:00:00Z": 0,
-		"since=1": 3, "coordination=dispatch&agent=analyzer": 1, "agent=": 3, "kind=odd": 0,
+		"since=1": 3, "coordination=dispatch&agent=analyzer": 1, "agent=": 3, "kind=event": 0,
 	} {
 		if got := h.get("/api/checkpoints?" + strings.ReplaceAll(query, " ", "%20")).want(http.StatusOK).list(); len(got) != want {
 			t.Errorf("%q finds %d, want %d", query, len(got), want)
