@@ -113,14 +113,28 @@ test("questions of one kind are decided together, each with a decision of its ow
   const rows = page.locator("[aria-label='decide together'] tbody tr");
   await rows.first().waitFor();
   const count = await rows.count();
-  assert.ok(count > 1, `${count} questions in a set`);
+  assert.ok(count > 2, `${count} questions in a set`);
+  await page.getByRole("button", { name: "Choose none" }).click();
+  assert.equal(await rows.locator("input:checked").count(), 0);
+  await page.getByRole("button", { name: "Choose all" }).click();
   await rows.first().locator("input").uncheck();
   await page.getByRole("button", { name: `Approve ${count - 1}` }).click();
   await page.fill('[aria-label="reason"]', "all checked");
+  // Another branch does what the last one asks for while the set is open.
+  const id = /gate=([^&]+)/.exec(await rows.last().locator("a").getAttribute("href"))[1];
+  await page.route(`**/api/gates/${id}?*`, async (route) => {
+    const answer = await route.fetch();
+    const duplicates = [{ gate: "gate-other", thread: "other", branch: "main", state: "decided" }];
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), duplicates } });
+  });
   await page.keyboard.press("Shift+Enter");
-  await page.waitForFunction((n) => document.body.innerText.includes(`${n} of ${n} approved`), count - 1);
+  const became = page.locator("article footer [role=status]");
+  await became
+    .getByText(`${count - 2} of ${count - 1} approved: each row says what became of it. 1 not sent`)
+    .waitFor();
   assert.equal(await rows.first().locator("[data-outcome]").count(), 0);
   assert.match(await rows.nth(1).locator("[data-outcome]").innerText(), /executed|decided|waiting|running/);
+  assert.match(await rows.last().innerText(), /another branch or thread asks, or did, the same/);
   await close();
 });
 
@@ -166,6 +180,26 @@ test("what one asked for oneself is not for oneself, and a set says for how many
   assert.match(await bar.innerText(), /Reject 2 of 2/);
   await page.keyboard.press("Shift+Enter");
   await bar.getByText(/^2 of 2 rejected: .* left out \(/).waitFor();
+  await close();
+});
+
+test("a reason stays when the page is loaded again, and is of who typed it", async () => {
+  const [vera, emil] = await Promise.all(["typing", "other"].map((name) => person(server, "approver", name)));
+  const { id } = await gateOf("question=pay-invoice&assignee=me");
+  const { page, close } = await open(browser, server, `/gates/${id}`, { token: vera });
+  const reason = page.locator('form [aria-label="reason"]');
+  const reject = () => page.getByRole("button", { name: "Reject" }).first().click();
+  await reject();
+  await reason.fill("the amount is of last year");
+  await page.reload();
+  await reject();
+  assert.equal(await reason.inputValue(), "the amount is of last year");
+  // A session that ends, and another person at the same tab.
+  const form = { headers: { Origin: server.url }, form: { token: emil }, maxRedirects: 0 };
+  await page.context().request.post(`${server.url}/login`, form);
+  await page.reload();
+  await reject();
+  assert.equal(await reason.inputValue(), "");
   await close();
 });
 

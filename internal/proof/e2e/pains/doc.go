@@ -6,7 +6,7 @@
 //	Pains
 //	   1 storage grows with the square of the steps ... pains.TestPain01StorageGrowsWithWhatChanged
 //	   2 no retention, no expiry, no copies ........... ledger.TestRetentionReturnsWhatHistoriesTook, ledger.TestRetainEvery; ledger/a copy has the whole history
-//	   3 wrong states after forks and prunes ......... ledger.TestAForkNeverSeesTheBranchItLeft, ledger.TestRetentionKeepsWhatItMust
+//	   3 wrong states after forks and prunes .......... ledger.TestAForkNeverSeesTheBranchItLeft, ledger.TestRetentionKeepsWhatItMust
 //	   4 an interrupt runs the node's effects again ... pains.TestPain04StepsBeforeAnInterruptRunOnce
 //	   5 interrupts share an id, null is no answer .... pains.TestPain05EachInterruptHasItsOwnID
 //	   6 one lock around everything ................... pains.TestPain06OneThreadDoesNotHoldUpAnother

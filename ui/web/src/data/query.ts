@@ -2,6 +2,7 @@ import { QueryClient, type Query } from "@tanstack/react-query";
 import { onEnded, Problem } from "../api/client";
 import { Feed } from "./live";
 import { Reads } from "./reads";
+import { ownedBy } from "./typed";
 
 /** login leads to the login page, and from there back to the address that was asked for. */
 export function login() {
@@ -34,11 +35,15 @@ const session = new BroadcastChannel("posthouse-session");
 session.onmessage = ({ data }: MessageEvent<"in" | "out">) => {
   if (data === "in") return void queries.invalidateQueries({ queryKey: ["me"] });
   queries.clear();
+  ownedBy(undefined);
   login();
 };
 
 /** leave tells the other tabs that the person of this one logs out. */
-export const leave = () => session.postMessage("out");
+export function leave() {
+  ownedBy(undefined);
+  session.postMessage("out");
+}
 
 /** arrive tells the other tabs that somebody is logged in here. */
 export const arrive = () => session.postMessage("in");

@@ -216,6 +216,7 @@ function Refused({ gate, error, verb, go }: RefusedProps) {
         </p>
       ) : (
         <Failure
+          sent
           error={error}
           safe={
             heard

@@ -5,6 +5,7 @@ import { createContext, useSyncExternalStore } from "react";
 import { api, ask, get, Problem, type Gate, type Grant, type Schemas } from "../api/client";
 import { inSession } from "../data/gates";
 import { queries } from "../data/query";
+import { keep } from "../data/typed";
 import { compact, type Node } from "../text/json";
 
 export type Verb = "approve" | "reject" | "edit" | "respond" | "delegate" | "take-back";
@@ -73,6 +74,7 @@ export async function send(gate: Gate, d: Draft, by: Send = byLogin): Promise<vo
   put(gate.id, { step: "sending", verb: d.verb });
   try {
     put(gate.id, await by(gate, d));
+    keep(gate.id, "");
     if (moves(d.verb)) void queries.invalidateQueries({ queryKey: ["people"] });
   } catch (error) {
     put(gate.id, { step: "refused", verb: d.verb, error });

@@ -1,16 +1,13 @@
 import { useEffect, useRef, useState } from "react";
 import type { Gate } from "../api/client";
+import { keep, typed } from "../data/typed";
 import { absent } from "../form/blank";
 import { useEdit } from "../form/edit";
 import { fill, onRecord, type Node } from "../text/json";
 import type { Verb } from "./decide";
 
-/** What was typed is kept for each gate, while this tab lives. */
-const reasons = new Map<string, string>();
+/** Values that were typed are kept for each gate until the page is loaded again. */
 const values = new Map<string, Node>();
-
-/** typed is the reason that was typed for a gate. */
-export const typed = (gate: string) => reasons.get(gate) ?? "";
 
 export type Draft = ReturnType<typeof useDraft>;
 
@@ -65,7 +62,7 @@ export function useDraft(gate: Gate) {
       begin(verb);
     },
     setReason(text: string) {
-      reasons.set(gate.id, text);
+      keep(gate.id, text);
       setReason(text);
     },
     setTo,

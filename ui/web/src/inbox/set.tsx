@@ -21,6 +21,8 @@ type Sent = {
   verb: Verb;
   done: number;
   of: number;
+  /** twice counts those that were not sent: since the set was opened, another branch asks or did the same. */
+  twice: number;
   refused: number;
   unheard: number;
   over: boolean;
@@ -41,6 +43,7 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
   const [reason, setReason] = useState("");
   const [sent, setSent] = useState<Sent>();
   const [error, setError] = useState<unknown>();
+  const [twice, setTwice] = useState(new Set<string>());
   const { folded, showAll, scope } = useFolds();
   const end = useRef<HTMLButtonElement>(null);
   const busy = sent !== undefined && !sent.over;
@@ -63,26 +66,27 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
       verb: v,
       done: 0,
       of: asked.length,
+      twice: 0,
       refused: 0,
       unheard: 0,
       over: false,
       left: [...kept(v), ...left],
     };
     setSent({ ...so });
-    let twice = new Set<string>();
+    let found = new Set<string>();
     try {
       // Since the set was opened, another branch may ask the same, or have it done already.
-      if (v === "approve") twice = await duplicatedOf(asked);
+      if (v === "approve") found = await duplicatedOf(asked);
     } catch (e) {
       setError(e);
       setSent(undefined);
       setVerb(v);
       return;
     }
-    const queue = asked.filter((g) => !twice.has(g.id));
-    so.of = queue.length;
-    so.left.push(...asked.flatMap((g) => (twice.has(g.id) ? [{ why: elsewhere }] : [])));
-    setOut(new Set([...out, ...twice]));
+    const queue = asked.filter((g) => !found.has(g.id));
+    so.twice = asked.length - queue.length;
+    setTwice(new Set([...twice, ...found]));
+    setOut(new Set([...out, ...found]));
     const work = async () => {
       for (let g = queue.shift(); g; g = queue.shift()) {
         await send(g, { verb: v, reason });
@@ -120,7 +124,9 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
             gates={gates}
             cells={cells}
             address={address}
-            state={(g) => (gone.has(g.id) && !outcomeOf(g.id) ? "decided meanwhile" : notes(g, now))}
+            state={(g) =>
+              gone.has(g.id) && !outcomeOf(g.id) ? "decided meanwhile" : twice.has(g.id) ? elsewhere : notes(g, now)
+            }
             on={(g) => chosen.includes(g)}
             flip={busy ? undefined : (g) => (isOpen(g) ? flip(g.id) : undefined)}
             of={(verb ? given(verb) : chosen).length}
@@ -132,7 +138,7 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
         {error !== undefined && <Failure error={error} safe="Nothing was sent." />}
         {sent && (
           <p role="status" className={css.says}>
-            {busy ? `${sent.done} of ${sent.of} sent` : became(sent)}
+            {busy ? `${sent.done} of ${sent.of - sent.twice} sent` : became(sent)}
           </p>
         )}
         {busy ? null : verb ? (
@@ -179,7 +185,14 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
         ) : (
           <>
             <p className={css.says}>
-              {chosen.length} chosen.
+              {chosen.length} chosen.{" "}
+              <button
+                type="button"
+                className={css.all}
+                onClick={() => setOut(new Set(chosen.length > 0 ? gates.map((g) => g.id) : []))}
+              >
+                {chosen.length > 0 ? "Choose none" : "Choose all"}
+              </button>
               <LeftLine verb="approve" left={kept("approve")} />
               <LeftLine verb="reject" left={kept("reject")} />
               {left.length > 0 &&
@@ -233,8 +246,9 @@ function notes(g: Gate, now: number): string {
 }
 
 /** became says what came of a set, with what was left out of it. */
-function became({ verb, done, of, refused, unheard, left }: Sent): string {
+function became({ verb, done, of, twice, refused, unheard, left }: Sent): string {
   const said = [`${done - refused - unheard} of ${of} ${past[verb]}: each row says what became of it.`];
+  if (twice > 0) said.push(`${twice} not sent: ${elsewhere}. Look at ${twice === 1 ? "it" : "each"} by itself.`);
   if (unheard > 0) said.push(`${unheard} without an answer: look at each before you send it again.`);
   if (refused > 0) said.push(`${refused} refused.`);
   if (left.length > 0) said.push(`${left.length} left out (${reasons(left)}).`);

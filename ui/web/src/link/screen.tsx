@@ -6,7 +6,8 @@ import { Changes } from "../gate/changes";
 import { Confirm } from "../gate/confirm";
 import { forget, stateOf, useOutcome, wasHeard, type Verb } from "../gate/decide";
 import { Intent, Rest } from "../gate/detail";
-import { typed, useDraft, type Draft } from "../gate/draft";
+import { ownedBy, typed } from "../data/typed";
+import { useDraft, type Draft } from "../gate/draft";
 import { Duplicates } from "../gate/duplicates";
 import { Last } from "../gate/last";
 import { isUnknown, wordOf } from "../gate/right";
@@ -18,9 +19,10 @@ import { Folds, useFolds } from "../parts/fold";
 import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
-import { Ago, At, isSoon, left, useNow } from "../parts/time";
+import { At, left, useNow } from "../parts/time";
 import { Logo } from "../shell/logo";
 import { onRecord, texts } from "../text/json";
+import { About, earlyEnd } from "./about";
 import { Bad, hasEnded } from "./bad";
 import { gateOf, look, type Asked, type Link } from "./link";
 import css from "./screen.module.css";
@@ -38,6 +40,7 @@ export function LinkScreen({ link }: { link: Link }) {
   const read = () =>
     look(link).then(
       (a) => {
+        ownedBy(a.for);
         setAsked(a);
         setError(undefined);
       },
@@ -120,7 +123,9 @@ function Question({ asked, error, read }: { asked: Asked; error: unknown; read: 
               ...texts(payload),
             ]}
           />
-          {error !== undefined && <Failure error={error} safe="What you see may be old." />}
+          {error !== undefined && outcome?.step !== "refused" && (
+            <Failure error={error} safe="What you see may be old." />
+          )}
           {!settled && gate.duplicates && <Duplicates of={gate.duplicates} />}
           <Approved gate={gate} decided={settled} alone />
           <Became asked={asked} gate={gate} />
@@ -134,60 +139,6 @@ function Question({ asked, error, read }: { asked: Asked; error: unknown; read: 
         <Bar gate={gate} draft={draft} folded={folds.folded} showAll={folds.showAll} ends={earlyEnd(asked)} />
       )}
     </Folds>
-  );
-}
-
-/** earlyEnd is when a link ends, if that is before its question does. */
-const earlyEnd = ({ expiresAt, gate }: Asked) =>
-  !gate.expiresAt || Date.parse(expiresAt) < Date.parse(gate.expiresAt) - 1000 ? expiresAt : undefined;
-
-function About({ asked, gate, settled }: { asked: Asked; gate: Gate; settled: boolean }) {
-  const votes = asked.votes ?? [];
-  const now = useNow();
-  const ends = earlyEnd(asked);
-  return (
-    <dl className={css.about}>
-      <dt>asked by</dt>
-      <dd>
-        <strong>
-          <Said>{gate.requestedBy ?? "the program"}</Said>
-        </strong>{" "}
-        <Ago at={gate.createdAt} />
-      </dd>
-      {(gate.assignees ?? []).length > 0 && (
-        <>
-          <dt>asked of</dt>
-          <dd>
-            <Said>{(gate.assignees ?? []).join(", ")}</Said>
-          </dd>
-        </>
-      )}
-      {!settled && (
-        <>
-          <dt>deadline</dt>
-          <dd>{gate.expiresAt ? <At at={gate.expiresAt} /> : "none"}</dd>
-          {ends && (
-            <>
-              <dt>this link</dt>
-              <dd className={isSoon(undefined, ends, now) ? css.soon : undefined}>
-                ends before that: <At at={ends} />, {left(ends, now)}. Then ask whoever sent it for another.
-              </dd>
-            </>
-          )}
-        </>
-      )}
-      <dt>votes</dt>
-      <dd>
-        {asked.quorum
-          ? `${votes.filter((v) => v.verdict === "approve").length} of ${asked.quorum.need} approvals`
-          : "one decision is enough"}
-        {votes.length > 0 && (
-          <>
-            : <Said>{votes.map((v) => `${v.by} ${v.verdict === "approve" ? "approves" : "rejects"}`).join(", ")}</Said>
-          </>
-        )}
-      </dd>
-    </dl>
   );
 }
 
@@ -270,6 +221,7 @@ function Bar({ gate, draft, folded, showAll, ends }: BarProps) {
         {outcome?.step === "refused" && (
           <div className={css.refused}>
             <Failure
+              sent
               error={outcome.error}
               safe={
                 wasHeard(outcome.error)

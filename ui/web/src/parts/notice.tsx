@@ -12,8 +12,11 @@ export const Empty = ({ title, children, command }: { title: string; children: R
   </div>
 );
 
-/** Failure says what happened, what is safe, what to do, and the code that the documentation explains. */
-export function Failure({ error, safe }: { error: unknown; safe?: string }) {
+/**
+ * Failure says what happened, what is safe, what to do, and the code that the documentation explains. With
+ * sent it is about something that a person sent: the page does not do that again by itself.
+ */
+export function Failure({ error, safe, sent = false }: { error: unknown; safe?: string; sent?: boolean }) {
   const body = error instanceof Problem ? error.body : { detail: String(error) };
   if (body.code === "unauthenticated") return <Ended safe={safe} />;
   return (
@@ -24,7 +27,7 @@ export function Failure({ error, safe }: { error: unknown; safe?: string }) {
         </strong>{" "}
         {safe}
       </p>
-      {body.hint && (
+      {body.hint && !(sent && body.code === "unavailable") && (
         <p>
           <Said>{sentence(body.hint)}</Said>
         </p>
