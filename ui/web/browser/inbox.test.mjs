@@ -190,6 +190,10 @@ test("a reason stays when the page is loaded again, and is of who typed it", asy
   const reason = page.locator('form [aria-label="reason"]');
   const reject = () => page.getByRole("button", { name: "Reject" }).first().click();
   await reject();
+  // What is too long is said, not cut, and not sent.
+  await reason.fill("ü".repeat(3000));
+  await page.getByText("The reason is 2,000 bytes too long.").waitFor();
+  assert.equal((await reason.inputValue()).length, 3000);
   await reason.fill("the amount is of last year");
   await page.reload();
   await reject();
@@ -200,6 +204,22 @@ test("a reason stays when the page is loaded again, and is of who typed it", asy
   await page.reload();
   await reject();
   assert.equal(await reason.inputValue(), "");
+  await close();
+});
+
+test("what others decided while one wrote stays to be read, whatever key is pressed", async () => {
+  const { id } = await gateOf("question=pay-invoice&assignee=me&limit=1");
+  const { page, close } = await open(browser, server, `/gates/${id}`);
+  await page.getByRole("button", { name: "Reject" }).first().click();
+  await page.locator('form [aria-label="reason"]').fill("not ours");
+  await call(`/gates/${id}/reject`, { reason: "twice in the list" });
+  await page.getByText("“Reject” was not sent.").waitFor();
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.press("Enter");
+  await page.waitForTimeout(600); // the moment in which a button is deaf is over
+  await page.keyboard.press("Shift+Enter");
+  assert.match(await page.locator("footer [role=alert]").innerText(), /You had written: “not ours”/);
+  await page.getByRole("button", { name: "Close" }).click();
   await close();
 });
 

@@ -7,7 +7,7 @@ import { Boundary } from "./parts/boundary";
 import { later } from "./parts/later";
 import { Failure } from "./parts/notice";
 import { screens } from "./screens";
-import { Shell } from "./shell/shell";
+import { Frame, Shell } from "./shell/shell";
 
 const NoPage = later(async () => (await import("./shell/no-page")).NoPage);
 
@@ -27,7 +27,7 @@ export function App() {
     before.current = name;
     if (name) arrive();
   }, [name]);
-  if (!me.data) return me.error && !out ? <Failure error={me.error} /> : null;
+  if (!me.data) return me.error && !out ? <Failure error={me.error} /> : <Frame />;
   return (
     <Shell me={me.data} out={out}>
       <Boundary at={at}>

@@ -5,7 +5,13 @@
 import { useSyncExternalStore } from "react";
 import { now, timed } from "../api/clock";
 
-export type Live = { live: boolean; paused: boolean; since: number };
+export type Live = {
+  live: boolean;
+  /** ever says that it was live once. */
+  ever: boolean;
+  paused: boolean;
+  since: number;
+};
 type Message = { kind: "event" } | { kind: "state"; live: boolean; since: number } | { kind: "who" };
 
 const pause = 500;
@@ -13,7 +19,7 @@ const maxWait = 15_000;
 const silence = 40_000; // the server writes a comment each 15 seconds
 
 export class Feed {
-  private state: Live = { live: false, paused: false, since: now() };
+  private state: Live = { live: false, ever: false, paused: false, since: now() };
   private readonly listeners = new Set<() => void>();
   private readonly channel = new BroadcastChannel("posthouse-live");
   private leads = false;
@@ -50,7 +56,7 @@ export class Feed {
 
   private set(live: boolean, since = now()) {
     if (live === this.state.live) return;
-    this.state = { ...this.state, live, since };
+    this.state = { ...this.state, live, ever: this.state.ever || live, since };
     for (const l of this.listeners) l();
     if (this.leads) this.tell({ kind: "state", live, since });
     if (!live) return;

@@ -8,6 +8,7 @@ import { inline, member, type Node } from "../text/json";
 import { send, Sending, type Verb } from "./decide";
 import type { Draft } from "./draft";
 import { useReady } from "./ready";
+import { tooLong } from "./reason";
 import { isUnknown, wordOf } from "./right";
 import css from "./actions.module.css";
 
@@ -25,6 +26,7 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
   const [lacks, setLacks] = useState("");
   const first = useRef<HTMLInputElement>(null);
   const word = wordOf(gate, verb);
+  const long = tooLong(draft.reason);
   const values = verb === "edit" || verb === "respond";
   // Where a value is needed, its form has the focus.
   useEffect(() => {
@@ -37,6 +39,7 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
     form.current?.closest("article, #root")?.querySelector("[aria-label='what is asked']")?.scrollIntoView();
   }, [values]);
   const faults = (): string => {
+    if (long) return long;
     if (verb === "delegate") return draft.judge.current?.() ?? "The names are not there yet.";
     if (!values) return "";
     if (!draft.check.current) return "The form is not there yet.";
@@ -96,9 +99,9 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
       )}
       {gate.expiresAt && <Last at={gate.expiresAt} />}
       <Hidden texts={[draft.reason, draft.to]} />
-      {lacks && (
+      {(long || lacks) && (
         <p className={css.no} role="alert">
-          <Said>{lacks}</Said>
+          <Said>{long || lacks}</Said>
         </p>
       )}
       <div className={css.line}>
@@ -120,7 +123,6 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
           className={css.reason}
           aria-label="reason"
           placeholder="reason, on record"
-          maxLength={4000}
           autoComplete="off"
           value={draft.reason}
           onChange={(e) => draft.setReason(e.target.value)}

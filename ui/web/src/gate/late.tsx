@@ -4,23 +4,26 @@ import { now } from "../api/clock";
 import { Button } from "../parts/button";
 import { Said } from "../parts/said";
 import { wasHeard, type Outcome } from "./decide";
+import { useReady } from "./ready";
 import css from "./actions.module.css";
 
 type Props = { name: string; gate: Gate; outcome: Outcome | undefined; reason: string; close: () => void };
 
 /** Late says that others decided while a decision was being written, or that its time was over. What was typed stays. */
 export function Late({ name, gate, outcome, reason, close }: Props) {
-  const end = useRef<HTMLButtonElement>(null);
-  useEffect(() => end.current?.focus(), []);
+  // The focus is on what is said, not on Close: a key that was meant for the decision closes nothing.
+  const said = useRef<HTMLDivElement>(null);
+  const ready = useReady();
+  useEffect(() => said.current?.focus(), []);
   const passed = !!gate.expiresAt && Date.parse(gate.expiresAt) <= now();
   const over = gate.state === "expired" || (gate.state === "open" && passed);
   const unheard = outcome?.step === "refused" && !wasHeard(outcome.error);
   const why = over ? "its deadline passed" : "it was decided";
   return (
     <footer className={css.bar}>
-      <div className={css.in} role="alert">
+      <div ref={said} tabIndex={-1} className={css.in} role="alert">
         <div className={css.line}>
-          <Button ref={end} onClick={close}>
+          <Button disabled={!ready} onClick={close}>
             Close
           </Button>
           <span className={css.barred}>

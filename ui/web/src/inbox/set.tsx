@@ -5,6 +5,7 @@ import type { Gate } from "../api/client";
 import { duplicatedOf } from "../data/duplicates";
 import { outcomeOf, send, wasHeard } from "../gate/decide";
 import { useReady } from "../gate/ready";
+import { tooLong } from "../gate/reason";
 import { announce } from "../parts/announce";
 import { Button } from "../parts/button";
 import { Folds, useFolds } from "../parts/fold";
@@ -41,6 +42,7 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
   const [out, setOut] = useState(new Set<string>());
   const [verb, setVerb] = useState<Verb>();
   const [reason, setReason] = useState("");
+  const long = tooLong(reason);
   const [sent, setSent] = useState<Sent>();
   const [error, setError] = useState<unknown>();
   const [twice, setTwice] = useState(new Set<string>());
@@ -59,7 +61,7 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
   };
   const run = async (v: Verb) => {
     const asked = given(v);
-    if (asked.length === 0) return;
+    if (asked.length === 0 || long) return;
     setVerb(undefined);
     setError(undefined);
     const so: Sent = {
@@ -162,17 +164,21 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
               )}
               .<LeftLine left={kept(verb)} />
             </p>
+            {long && (
+              <p className={css.bad} role="alert">
+                {long}
+              </p>
+            )}
             <div className={css.line}>
               <input
                 className={css.reason}
                 autoFocus
                 aria-label="reason"
                 placeholder="reason, on record with each"
-                maxLength={4000}
                 value={reason}
                 onChange={(e) => setReason(e.target.value)}
               />
-              <Send verb={verb} n={given(verb).length} run={() => void run(verb)} />
+              <Send verb={verb} n={long ? 0 : given(verb).length} run={() => void run(verb)} />
               <Button hint="Esc" onClick={() => setVerb(undefined)}>
                 Back
               </Button>

@@ -65,9 +65,9 @@ function Demo() {
 /** LiveState says whether the screen follows what is recorded. A click pauses it. */
 function LiveState() {
   const feed = live();
-  const { live: on, paused, since } = feed.use();
+  const { live: on, ever, paused, since } = feed.use();
   const at = exact(new Date(since).toISOString());
-  const word = paused ? "paused" : on ? "live" : "not live";
+  const word = paused ? "paused" : on ? "live" : ever ? "not live" : "connecting";
   return (
     <button
       type="button"

@@ -12,6 +12,7 @@ import { screens } from "../screens";
 import { Account } from "./account";
 import { useControlK, useKeys } from "./keys";
 import { Logo } from "./logo";
+import { Skeleton } from "../parts/notice";
 import { onPalette } from "./open";
 import css from "./shell.module.css";
 
@@ -82,6 +83,16 @@ export function Shell({ me, out, children }: { me: Me; out: boolean; children: R
     </div>
   );
 }
+
+/** Frame holds the place of the shell until it is known who is logged in. */
+export const Frame = () => (
+  <div className={css.app} aria-busy>
+    <div className={css.nav} />
+    <main className={css.main}>
+      <Skeleton rows={8} height={48} />
+    </main>
+  </div>
+);
 
 const isAt = (location: string, path: string, also?: string) =>
   location === path || (path !== "/" && location.startsWith(`${path}/`)) || (!!also && location.startsWith(also));

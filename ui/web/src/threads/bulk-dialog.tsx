@@ -1,6 +1,7 @@
 import { Archive, Ban, Play } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { queries } from "../data/query";
+import { tooLong } from "../gate/reason";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import { Failure } from "../parts/notice";
@@ -133,7 +134,8 @@ function Confirm({ way, count: n, reason, setReason, begin, back }: ConfirmProps
   const [typed, setTyped] = useState("");
   const final = way.verb !== "resume";
   const number = asksNumber(way.verb, n);
-  const ready = n > 0 && (!number || typed.trim() === String(n));
+  const long = tooLong(reason);
+  const ready = n > 0 && !long && (!number || typed.trim() === String(n));
   if (n === 0) return <Button onClick={back}>Close</Button>;
   return (
     <form
@@ -146,9 +148,10 @@ function Confirm({ way, count: n, reason, setReason, begin, back }: ConfirmProps
         <>
           <label className={css.field}>
             <span>Reason, on record with each</span>
-            <input autoFocus maxLength={4000} value={reason} onChange={(e) => setReason(e.target.value)} />
+            <input autoFocus value={reason} onChange={(e) => setReason(e.target.value)} />
           </label>
           <Hidden texts={[reason]} />
+          {long && <p role="alert">{long}</p>}
         </>
       )}
       {number && (
