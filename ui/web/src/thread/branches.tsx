@@ -5,7 +5,7 @@ import { Dialog } from "../parts/dialog";
 import { Said } from "../parts/said";
 import { Ago } from "../parts/time";
 import { marked } from "../text/hidden";
-import type { Row } from "./items";
+import { isFork, type Row } from "./items";
 import { nameOf } from "./tell";
 import css from "./branches.module.css";
 
@@ -70,8 +70,13 @@ function List({ branches, rows, chosen, choose }: Omit<Props, "open" | "close">)
                   #{b.seq}
                   {head && (
                     <>
-                      {" "}
-                      <Said>{nameOf(head)}</Said>, <Ago at={head.at} />
+                      {!isFork(head) && (
+                        <>
+                          {" "}
+                          <Said>{nameOf(head)}</Said>
+                        </>
+                      )}
+                      , <Ago at={head.at} />
                     </>
                   )}
                   {born && (

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { kept, type Item, type Row } from "./items";
-import { retriedOf, stepOf, tagOf, tookOf, wordsOf } from "./tell";
+import { nameOf, retriedOf, stepOf, tagOf, tookOf, wordsOf } from "./tell";
 
 vi.mock("../gate/decide", () => ({ done: (verdict: string) => ({ edit: "edited" })[verdict] ?? verdict }));
 
@@ -54,4 +54,12 @@ test("the runtime's own records are said in words", () => {
   expect(stepOf("pay>$attempt")).toEqual({ name: "pay", words: "an attempt failed" });
   expect(stepOf("$attempt")).toEqual({ name: "", words: "an attempt failed" });
   expect(stepOf("agent>ask")).toEqual({ name: "ask", words: "" });
+});
+
+test("a fork says that it was forked, by whom, from where and before what", () => {
+  const fork = item({ kind: "fork", node: "approve", by: "operator", next: ["approve"] }, { from: 6 });
+  expect([nameOf(fork.row), wordsOf(fork)]).toEqual(["forked", "by operator from #6, before approve"]);
+  const away = item({ kind: "fork", node: "pay", status: "done", by: "operator" }, { foreign: "order-1" });
+  expect(wordsOf(away)).toBe("by operator from order-1");
+  expect(wordsOf(item({ kind: "fork", next: ["a", "b"] }, { from: 2 }))).toBe("from #2, before a, b");
 });

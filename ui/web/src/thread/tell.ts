@@ -6,8 +6,8 @@ import { asksPeople, failed, isFork, questionOf, retries, type Item, type Row, t
 
 const kinds: Record<string, string> = { fail: "failure", update: "update by hand" };
 
-/** nameOf is the node's, or what kind of a checkpoint it is. */
-export const nameOf = (row: Row): string => row.node || kinds[row.kind] || row.kind;
+/** nameOf is the node's, or what kind of a checkpoint it is. A fork has the node of its source, which did not run there. */
+export const nameOf = (row: Row): string => (isFork(row) ? "forked" : row.node || kinds[row.kind] || row.kind);
 
 const markers: Record<string, string> = {
   $attempt: "an attempt failed",
@@ -49,7 +49,8 @@ function aboutOf(item: Item): string {
   const { row } = item;
   if (isFork(row)) {
     const from = item.foreign !== undefined ? `from ${item.foreign}` : item.from ? `from #${item.from}` : "";
-    return [row.by, from].filter(Boolean).join(", ");
+    const made = [row.by && `by ${row.by}`, from].filter(Boolean).join(" ");
+    return [made, row.next?.length ? `before ${names(row.next)}` : ""].filter(Boolean).join(", ");
   }
   if (row.error) return row.error;
   const asked = questionOf(row);
