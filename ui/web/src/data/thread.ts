@@ -128,6 +128,19 @@ function merge(head: Row[] | undefined, pages: { items: Row[] }[] | undefined): 
   return all.sort((a, b) => b.seq - a.seq);
 }
 
+/** useNumbered reads which checkpoint has a number: whether the thread has that entry, and the checkpoint of it. */
+export const useNumbered = (thread: string, seq: number | undefined) =>
+  useQuery({
+    queryKey: ["live", "numbered", thread, seq],
+    enabled: seq !== undefined,
+    queryFn: async ({ signal }) => {
+      const of = { order: "asc" as const, limit: 1, ...(seq && seq > 1 ? { cursor: seq - 1 } : {}) };
+      const log = await get(api.GET("/api/threads/{id}/log", { signal, params: inThread(thread, of) }));
+      const entry = log.items.find((e) => e.seq === seq);
+      return { there: !!entry, id: entry?.records.find((r) => r.checkpoint)?.checkpoint?.id };
+    },
+  });
+
 /** useFirstRow reads how a thread began. */
 export const useFirstRow = (thread: string, generation: number | undefined) =>
   useQuery({

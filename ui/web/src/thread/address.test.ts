@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { searchOf, threadOf, threadPath, whereOf } from "./address";
+import { entryOf, searchOf, threadOf, threadPath, whereOf } from "./address";
 
 test("an address says where one is, and leaves out what is not said", () => {
   expect(whereOf("?at=a&with=b&tab=compare&branch=x%20y&draft=yes")).toEqual({
@@ -24,4 +24,10 @@ test("a thread of any name has an address that leads back to it", () => {
     expect(threadOf(url.pathname, url.search), name).toBe(name);
     expect(whereOf(url.search).at).toBe("x");
   }
+});
+
+test("the number of an entry is told from an id", () => {
+  expect(["6", "#6", "0"].map(entryOf)).toEqual([6, 6, 0]);
+  for (const at of [undefined, "", "6a", "-6", "6.5", "01a20519-06ef-7003-8c6b-25b7ca75f020", "1".repeat(32)])
+    expect(entryOf(at), at).toBeUndefined();
 });

@@ -38,6 +38,12 @@ export function whereOf(search: string): Where {
   };
 }
 
+/** entryOf reads the number of an entry, which people type in the place of a checkpoint's id. */
+export const entryOf = (at: string | undefined): number | undefined => {
+  const number = /^#?(\d{1,15})$/.exec(at ?? "")?.[1];
+  return number === undefined ? undefined : Number(number);
+};
+
 /** searchOf writes the query of an address again, with other members of it as they are. */
 export function searchOf(search: string, to: Partial<Where>): string {
   const query = new URLSearchParams(search);

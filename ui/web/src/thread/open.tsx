@@ -7,7 +7,8 @@ import { Said } from "../parts/said";
 import { Bar } from "../shell/bar";
 import { Unread } from "../shell/missing";
 import { marked } from "../text/hidden";
-import { threadOf, whereOf } from "./address";
+import { entryOf, threadOf, whereOf } from "./address";
+import { Numbered } from "./numbered";
 import { useOwnVersion } from "./own-version";
 import { Loaded } from "./screen";
 import { Gone, Versions } from "./versions";
@@ -17,7 +18,8 @@ export function ThreadScreen() {
   useLocation();
   const search = useSearch();
   const name = threadOf(location.pathname, search);
-  const { version } = whereOf(search);
+  const { version, at, with: pinned } = whereOf(search);
+  const numbered = entryOf(at) ?? entryOf(pinned);
   const thread = useThread(name, version);
   const waiting = useMemo(() => thread.data?.waiting?.map((w) => w.id) ?? [], [thread.data?.waiting]);
   const generation = thread.data?.generation;
@@ -27,7 +29,8 @@ export function ThreadScreen() {
   useEffect(() => {
     document.title = `${marked(name)} · Posthouse`;
   }, [name]);
-  if (thread.data) return <Loaded key={`${name} ${version ?? ""}`} thread={thread.data} read={read} />;
+  if (thread.data && numbered === undefined)
+    return <Loaded key={`${name} ${version ?? ""}`} thread={thread.data} read={read} />;
   const missing = thread.error && (
     <Unread
       error={thread.error}
@@ -41,7 +44,8 @@ export function ThreadScreen() {
   return (
     <>
       <Bar title={<Said>{name}</Said>} />
-      {!missing && <Skeleton rows={14} height={32} />}
+      {thread.data && <Numbered thread={thread.data} />}
+      {!thread.data && !missing && <Skeleton rows={14} height={32} />}
       {missing && (isMissing(thread.error) && version === undefined ? <Gone thread={name}>{missing}</Gone> : missing)}
       {missing && version !== undefined && <Versions thread={name} />}
     </>

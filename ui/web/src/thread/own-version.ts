@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { useHeader } from "../data/checkpoints";
 import type { useRows, useThread } from "../data/thread";
-import { useWhere } from "./address";
+import { entryOf, useWhere } from "./address";
 
 /**
  * useOwnVersion goes on to the version that a checkpoint is of, where an address names one that the thread
@@ -15,7 +15,10 @@ export function useOwnVersion(
   const [where, go] = useWhere();
   const { at, version } = where;
   const lost =
-    version === undefined && at !== undefined && (thread.isError || (complete && !rows.some((r) => r.id === at)));
+    version === undefined &&
+    at !== undefined &&
+    entryOf(at) === undefined &&
+    (thread.isError || (complete && !rows.some((r) => r.id === at)));
   const header = useHeader(lost ? at : undefined).data;
   const generation = thread.data?.generation;
   useEffect(() => {
