@@ -121,6 +121,48 @@ test("a header says when a thread ended, by which version, and its labels", asyn
   await close();
 });
 
+test("a fork of a thread that ended moves no end, and is no act of its source's node", async () => {
+  const { items } = await read("/threads/invoice-1018/outline");
+  const [end, source] = [items[0], items.find((r) => r.next?.[0] === "approve" && r.kind === "node")];
+  const { name } = await read("/me");
+  const fork = async (id) => {
+    const made = await fetch(`${server.url}/api/checkpoints/${id}/fork`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" },
+      body: "{}",
+    });
+    assert.equal(made.status, 200);
+  };
+  await fork(source.id);
+  const { page, close } = await open(browser, server, "/threads/invoice-1018");
+  const facts = page.locator("main dl").first();
+  const ended = (branch) =>
+    facts.locator("div", { hasText: new RegExp(`^${branch} ended`) }).locator(`time[datetime="${end.at}"]`);
+  await ended("main").waitFor();
+  assert.match(await facts.innerText(), /fork-1 stopped\s+before approve; Resume goes on there/);
+  await page.getByText(/^\d.*, and \d+ [hd] until it was forked$/).waitFor();
+  const row = page.locator(rows).first();
+  assert.ok((await row.innerText()).includes(`forked by ${name} from #${source.seq}, before approve`));
+  await fork(end.id);
+  await page.goto(`${server.url}/threads/invoice-1018?branch=fork-2`);
+  await ended("fork-2").waitFor();
+  await close();
+});
+
+test("the number of a checkpoint leads to it, and one that is none says so", async () => {
+  const { page, close } = await open(browser, server, "/threads/invoice-1018?at=6&tab=state");
+  await at(page, 6);
+  assert.match(page.url(), /at=[0-9a-f]+-[0-9a-f-]+&tab=state/);
+  await page.goto(`${server.url}/threads/invoice-1018?at=%238`);
+  await page.getByRole("alert").getByText("Entry #8 of this thread's log has none.").waitFor();
+  await page.goto(`${server.url}/threads/invoice-1018?at=100000`);
+  await page.getByRole("heading", { name: "There is no checkpoint #100000" }).waitFor();
+  await page.getByText(/The log of this thread ends at #\d+\./).waitFor();
+  await page.getByRole("link", { name: "The thread" }).click();
+  await page.waitForSelector(current);
+  await close();
+});
+
 test("a thread that runs is followed, and what is read stays in its place", async () => {
   const { page, close } = await open(browser, server, "/threads/reconcile-today");
   await page.waitForSelector(`${rows} >> text=/runs for .*, last entry/`);

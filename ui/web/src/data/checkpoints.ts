@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, get, type Schemas } from "../api/client";
+import { endingOf } from "../thread/ending";
 
 export type Checkpoint = Schemas["Checkpoint"];
 export type Thread = Schemas["Thread"];
@@ -34,6 +35,18 @@ export const useHeader = (id: string | undefined) =>
     staleTime: Infinity,
     queryFn: ({ signal }) =>
       get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id: id ?? "" }, query: { state: false } } })),
+  });
+
+/** useEnding reads when the branch of a head ended. It is null where no checkpoint of the thread says that. */
+export const useEnding = (head: string | undefined) =>
+  useQuery({
+    queryKey: ["ending", head],
+    enabled: head !== undefined,
+    staleTime: Infinity,
+    queryFn: ({ signal }) =>
+      endingOf(head ?? "", (id) =>
+        get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id }, query: { state: false } } })),
+      ),
   });
 
 /** useSavedBefore finds what was saved on a branch before a checkpoint that has no parent. There may be nothing. */

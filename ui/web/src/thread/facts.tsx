@@ -1,7 +1,7 @@
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Schemas } from "../api/client";
-import { useHeader } from "../data/checkpoints";
+import { useEnding, useHeader } from "../data/checkpoints";
 import { useProgram } from "../data/programs";
 import { useCalled, useCopied, useFirstRow } from "../data/thread";
 import { Chip } from "../parts/chip";
@@ -10,6 +10,7 @@ import { Said } from "../parts/said";
 import { At } from "../parts/time";
 import { addressOf, standing } from "../threads/filter";
 import { threadPath } from "./address";
+import { isOver, overOf } from "./ending";
 import { asksPeople, isFork } from "./items";
 import { VersionLinks } from "./versions";
 import css from "./header.module.css";
@@ -21,16 +22,13 @@ const most = 6;
 
 export const countOf = (n: number, one: string, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
-const over = new Set(["done", "failed", "cancelled"]);
-
 /** Facts says when a thread began and ended, who began it, who runs it, by which version, its labels and its relatives. */
 export function Facts({ thread, branch, head }: { thread: Thread; branch: string; head: string }) {
   const at = useHeader(head || undefined);
-  const newest = (thread.branches ?? []).reduce<{ head: string; seq: number } | undefined>(
-    (a, b) => (a && a.seq > b.seq ? a : b),
-    undefined,
-  );
-  const ended = useHeader(over.has(thread.status) ? newest?.head : undefined);
+  const end = overOf(thread, branch);
+  const ending = useEnding(end?.head);
+  const several = (thread.branches ?? []).length > 1;
+  const ended = end && (ending.data ?? (ending.isPending && "…"));
   const program = useProgram(thread.graph ?? "");
   const version = at.data?.fingerprint;
   const served = program.data?.version;
@@ -73,9 +71,10 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
           </>
         )}
       </Fact>
-      {over.has(thread.status) ? (
-        <Fact name="ended">{ended.data ? <At at={ended.data.createdAt} /> : "…"}</Fact>
-      ) : (
+      {ended && (
+        <Fact name={several ? of(end.branch, "ended") : "ended"}>{ending.data ? <At at={ended} /> : ended}</Fact>
+      )}
+      {(!ended || !isOver(thread.status)) && (
         <Fact name="last entry">
           <At at={thread.updatedAt} />
         </Fact>
@@ -158,7 +157,7 @@ function Stops({ thread, branch, next }: { thread: Thread; branch: string; next:
   const status = thread.branches?.find((b) => b.branch === branch)?.status;
   if (status === "interrupted")
     return (
-      <Fact name="stopped">
+      <Fact name={(thread.branches ?? []).length > 1 ? of(branch, "stopped") : "stopped"}>
         {next.length > 0 ? (
           <>
             before <Said>{next.join(", ")}</Said>; Resume goes on there
@@ -171,7 +170,7 @@ function Stops({ thread, branch, next }: { thread: Thread; branch: string; next:
   const wait = thread.waiting?.find((w) => w.branch === branch);
   if (status !== "waiting" || !wait || asksPeople(wait)) return null;
   return (
-    <Fact name="waits for">
+    <Fact name={(thread.branches ?? []).length > 1 ? of(branch, "waits for") : "waits for"}>
       {wait.kind === "signal" ? (
         <>
           the signal <Said>{wait.signal}</Said>
@@ -191,7 +190,14 @@ function Stops({ thread, branch, next }: { thread: Thread; branch: string; next:
 
 const waits: Record<string, string> = { timer: "its time,", task: "a worker", thread: "another thread's end" };
 
-const Fact = ({ name, children }: { name: string; children: React.ReactNode }) => (
+/** of names the branch that a fact is of. */
+const of = (branch: string, name: string) => (
+  <>
+    <Said>{branch}</Said> {name}
+  </>
+);
+
+const Fact = ({ name, children }: { name: ReactNode; children: ReactNode }) => (
   <div>
     <dt>{name}</dt>
     <dd>{children}</dd>

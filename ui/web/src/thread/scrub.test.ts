@@ -100,3 +100,25 @@ test("a range is begun at a row, and one of its ends is moved by rows", () => {
   expect(at(undefined, -1, undefined, -1)).toEqual({ between: [9, 12], end: "low" });
   expect(extended({ marks: [] }, undefined, -1, undefined, 1)).toBeUndefined();
 });
+
+test("the time between a fork and its source is no part of what the branch took", () => {
+  const fork = row(9, 670, 670, {
+    branch: "fork-1",
+    kind: "fork",
+    status: "interrupted",
+    source: { thread: "t", id: "2" },
+  });
+  const before = [row(2, 2, 4, asked("decided", 60)), row(1, 0, 2)];
+  const s = scrubOf([fork, ...before], "time", false, 0)!;
+  expect(s.apart).toBe(666_000);
+  expect(s.bars.map((b) => b.tone)).toEqual(["finished", "finished", "idle", "finished"]);
+  const ran = scrubOf([row(10, 671, 680), fork, ...before], "time", false, 0)!;
+  expect([ran.apart, ran.end]).toEqual([666_000, at(680)]);
+  expect(ran.bars.some((b) => b.tone === "waiting")).toBe(false); // the question was decided on another branch
+});
+
+test("nothing ran between an end and what a person made after it", () => {
+  const s = scrubOf([row(3, 900, 901), row(2, 1, 2, { status: "failed" }), row(1, 0, 1)], "time", false, 0)!;
+  expect(s.bars.map((b) => b.tone)).toContain("idle");
+  expect(s.apart).toBe(0);
+});

@@ -1,6 +1,6 @@
 // The line of one branch from left to right: what ran, what waited, and how long. Nothing here draws.
 
-import { asksPeople, failed, questionOf, type Row } from "./items";
+import { asksPeople, failed, isFork, questionOf, type Row } from "./items";
 
 export type Mode = "order" | "time";
 export type Tone = "finished" | "running" | "waiting" | "acted" | "failed" | "idle" | "unknown";
@@ -14,11 +14,16 @@ export type Scrub = {
   marks: { at: number; seq: number; id: string }[];
   begin: string;
   end: string;
+  /** Milliseconds between forks and what they were made from: the branch was not there. */
+  apart: number;
   /** It is not over: its end is now. */
   goesOn: boolean;
 };
 
-type Stretch = { ms: number; tone: Tone; seq: number; ends: boolean };
+type Stretch = { ms: number; tone: Tone; seq: number; ends: boolean; apart?: boolean };
+
+/** A branch with these does not go on by itself. */
+const stands = new Set<string | undefined>(["done", "failed", "cancelled", "interrupted"]);
 
 /** A wait that is longer than so many times the upper quartile of all is cut. */
 const longest = 5;
@@ -46,7 +51,9 @@ export function scrubOf(line: Row[], mode: Mode, running: boolean, now: number):
     if (s.ends) marks.push({ at: to, seq: s.seq, id: ids.get(s.seq) ?? "" });
   }
   const goesOn = running || (last.asked ?? []).some((w) => w.state === "open");
-  return { bars, marks, begin: first.began ?? first.at, end: goesOn ? new Date(now).toISOString() : last.at, goesOn };
+  const apart = stretches.reduce((ms, s) => ms + (s.apart ? s.ms : 0), 0);
+  const end = goesOn ? new Date(now).toISOString() : last.at;
+  return { bars, marks, begin: first.began ?? first.at, end, apart, goesOn };
 }
 
 /** stretchesOf cuts a line into what ran and what waited, oldest first. */
@@ -54,19 +61,24 @@ function stretchesOf(line: Row[], running: boolean, now: number): Stretch[] {
   const all: Stretch[] = [];
   let until: number | undefined;
   let waited: Row | undefined;
+  let stood = false;
   for (const r of line.toReversed()) {
     const at = Date.parse(r.at);
     const began = r.began ? Math.min(at, Date.parse(r.began)) : at;
-    if (until !== undefined && waited) {
+    if (until !== undefined && isFork(r)) {
+      all.push({ ms: Math.max(0, at - until), tone: "idle", seq: r.seq, ends: false, apart: true });
+      until = Math.max(at, until);
+    } else if (until !== undefined && waited) {
       const asked = questionOf(waited);
       const answered = Math.min(began, asked?.at ? Math.max(until, asked.at) : began);
       all.push({ ms: Math.max(0, answered - until), tone: asked ? "waiting" : "idle", seq: waited.seq, ends: false });
       until = answered;
     }
     if (until !== undefined && began > until)
-      all.push({ ms: began - until, tone: waited ? "idle" : "finished", seq: r.seq, ends: false });
+      all.push({ ms: began - until, tone: waited || stood ? "idle" : "finished", seq: r.seq, ends: false });
     all.push({ ms: Math.max(0, at - Math.max(began, until ?? began)), tone: toneOf(r), seq: r.seq, ends: true });
     until = Math.max(at, until ?? at);
+    stood = stands.has(r.status);
     waited = (r.asked ?? []).length > 0 ? r : undefined;
   }
   const last = line[0];

@@ -2,7 +2,7 @@ import { useMemo, useRef, useState, type PointerEvent } from "react";
 import { At, exact, length } from "../parts/time";
 import type { Row } from "./items";
 
-import { entriesIn, extended, nearestMark, scrubOf, type Mode } from "./scrub";
+import { entriesIn, extended, nearestMark, scrubOf, type Mode, type Scrub } from "./scrub";
 import css from "./scrubber.module.css";
 
 type Props = {
@@ -106,9 +106,15 @@ export function Scrubber({ line, mode, running, now, complete, at, between, setB
       </div>
       <p className={css.ends}>
         <span title={exact(scrub.begin)}>{complete ? <At at={scrub.begin} /> : "loading what was before"}</span>
-        <span className={css.total}>{length(Date.parse(scrub.end) - Date.parse(scrub.begin))}</span>
+        <span className={css.total}>{lasted(scrub)}</span>
         <span title={exact(scrub.end)}>{scrub.goesOn ? "now" : <At at={scrub.end} />}</span>
       </p>
     </div>
   );
+}
+
+/** lasted says how long a branch took, and by itself how long what it was forked from had been there. */
+function lasted({ begin, end, apart }: Scrub): string {
+  const took = length(Date.parse(end) - Date.parse(begin) - apart);
+  return apart < 1000 ? took : `${took}, and ${length(apart)} until it was forked`;
 }
