@@ -58,7 +58,7 @@ func (c *Commit) withdrawGates() error {
 
 func (c *Commit) withdrawGate(w *posthouse.WaitingGate) {
 	AddDecision(c.tx, &posthouse.Decision{
-		Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: c.plan.Open.reason(w.ID), At: c.tx.At.UTC(), Trail: w.Trail,
+		Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: c.plan.why(w.ID), At: c.tx.At.UTC(), Trail: w.Trail,
 	}, w.Seq)
 }
 

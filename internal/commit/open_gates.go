@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
 )
 
 // OpenGates say what becomes of the gates that a branch has open. A checkpoint cancels those
@@ -28,11 +29,13 @@ func (o *OpenGates) keeps(id posthouse.ID) bool {
 // withdraws reports whether a gate is cancelled, whatever else is kept.
 func (o *OpenGates) withdraws(id posthouse.ID) bool { return slices.Contains(o.Withdraw, id) }
 
-// reason returns why a gate is cancelled.
-func (o *OpenGates) reason(id posthouse.ID) string {
-	const without = "the branch went on without it"
-	if o.withdraws(id) {
-		return cmp.Or(o.Reason, without)
+// why returns why a plan withdraws an open gate.
+func (p *Plan) why(id posthouse.ID) string {
+	switch {
+	case p.Cancel && p.Checkpoint != nil:
+		return text.BranchCancelled(p.Checkpoint.By, p.Checkpoint.Error)
+	case p.Open.withdraws(id):
+		return cmp.Or(p.Open.Reason, text.WentOn)
 	}
-	return without
+	return text.WentOn
 }

@@ -31,7 +31,7 @@ func ledgerCancelParked(t *desk.T) {
 	}
 	g, err := d.Gate(t.Ctx, c.Gates[0].ID)
 	t.OK(err)
-	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
+	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel || g.Decision.Reason != "the branch was cancelled by alice: called off" {
 		t.Errorf("the gate is %+v", g.Decision)
 	}
 	tail := d.Tail("t")

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/transfer"
 )
@@ -112,7 +113,7 @@ func (w *walk) decision(act *Act, d *posthouse.Decision) error {
 	if err != nil {
 		return err
 	}
-	act.Reason = d.Reason
+	act.Reason = w.why(d, g)
 	switch {
 	case g == nil || g.AsksPeople():
 		act.Did = cmp.Or(decided[d.Verdict], string(d.Verdict)) + instead(d)
@@ -130,6 +131,20 @@ func (w *walk) decision(act *Act, d *posthouse.Decision) error {
 		}
 	}
 	return nil
+}
+
+// why returns the reason of a decision. Older records say of every withdrawn gate that its branch
+// went on, also where the same entry cancels the branch.
+func (w *walk) why(d *posthouse.Decision, g *posthouse.Gate) string {
+	if g == nil || d.By != posthouse.RuntimeActor || d.Reason != text.WentOn {
+		return d.Reason
+	}
+	for i := range w.entryNow.Records {
+		if h := w.entryNow.Records[i].Checkpoint; h != nil && h.Kind == posthouse.KindCancel && h.Branch == g.Branch {
+			return text.BranchCancelled(h.By, h.Error)
+		}
+	}
+	return d.Reason
 }
 
 // ofTask says what became of a task by a worker, or by whoever changed it, and why.

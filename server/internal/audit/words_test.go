@@ -90,6 +90,31 @@ func TestActsAreToldInWords(t *testing.T) {
 	}
 }
 
+// TestWithdrawalsSayWhoCancelled has older records, which say of a cancelled branch that it went on.
+func TestWithdrawalsSayWhoCancelled(t *testing.T) {
+	const wentOn = "the branch went on without it"
+	for _, c := range []struct{ kind, branch, by, reason, want string }{
+		{posthouse.KindCancel, posthouse.MainBranch, posthouse.RuntimeActor, wentOn, "the branch was cancelled by ann: called off"},
+		{posthouse.KindCancel, posthouse.MainBranch, posthouse.RuntimeActor, "the thread was released", "the thread was released"},
+		{posthouse.KindCancel, posthouse.MainBranch, "bob", wentOn, wentOn},
+		{posthouse.KindCancel, "fork-1", posthouse.RuntimeActor, wentOn, wentOn},
+		{posthouse.KindSave, posthouse.MainBranch, posthouse.RuntimeActor, wentOn, wentOn},
+	} {
+		entry := &ledger.LogEntry{}
+		entry.Records = append(entry.Records, posthouse.Record{Checkpoint: &posthouse.Header{Kind: c.kind, Branch: c.branch, By: "ann", Error: "called off"}})
+		gates := map[posthouse.ID]*posthouse.Gate{"gate-q": {ID: "gate-q", Name: "refund", Branch: posthouse.MainBranch}}
+		w := &walk{ctx: t.Context(), gates: gates, entryNow: entry}
+		d := &posthouse.Decision{Gate: "gate-q", Verdict: posthouse.Cancel, By: c.by, Reason: c.reason}
+		act, err := w.act(&posthouse.Event{Kind: posthouse.RecordDecision, Decision: d})
+		if err == nil {
+			err = w.tell(act)
+		}
+		if err != nil || act.Reason != c.want {
+			t.Errorf("a withdrawal with a %s of %s is told as %+v, %v; want %q", c.kind, c.branch, act, err, c.want)
+		}
+	}
+}
+
 // TestCellsAreNoFormulas has the first character of a formula after an apostrophe.
 func TestCellsAreNoFormulas(t *testing.T) {
 	for text, want := range map[string]string{"=1+1": "'=1+1", "@x": "'@x", "-1": "'-1", "+1": "'+1", "\tx": "'\tx", "a=1": "a=1", "": ""} {
