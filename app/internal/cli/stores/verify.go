@@ -134,7 +134,7 @@ func showReport(out *term.Term, r *sign.Report) {
 	}
 	out.Line("signed   %d of %s covered by a valid signature", r.Covered, term.Count(r.Entries, "entry"))
 	if r.Uncovered > 0 {
-		out.Line("         %d not yet: since a thread's last signature, or in %s without one", r.Uncovered, term.Count(r.Unsigned, "thread"))
+		out.Line("         %d not: since the last valid signature of their thread, or in %s without one", r.Uncovered, term.Count(r.Unsigned, "thread"))
 	}
 	for _, k := range r.Keys {
 		note := ""

@@ -18,6 +18,14 @@ export function bytes(n: number): string {
   return i === 0 ? count(n, "byte") : `${of.toFixed(of < 10 ? 1 : 0)} ${units[i]}`;
 }
 
+/** uncovered says where entries are that no valid signature covers: after a thread's last one, or in a thread that has none. */
+export function uncovered({ covered, unsigned }: Pick<Report, "covered" | "unsigned">): string {
+  const without = `in ${count(unsigned, "thread")} without any valid signature`;
+  const since = "since the last valid signature of their thread";
+  if (!unsigned) return since;
+  return covered ? `${since}, or ${without}` : without;
+}
+
 type Fact = { name: string; value: string; says: string; bad?: boolean };
 
 /** Found is what a verification found, a line a fact. */
@@ -27,7 +35,7 @@ export function Found({ report, of }: { report: Report; of: Verification }) {
       name: "Signed",
       value: `${report.covered.toLocaleString("en")} of ${count(report.entries, "entry", "entries")}`,
       says: report.uncovered
-        ? `${count(report.uncovered, "entry", "entries")} since a thread's last signature: only a later entry of the same thread can cover them, and one that has ended may get none`
+        ? `${count(report.uncovered, "entry", "entries")} not: ${uncovered(report)}. Only a later entry of the same thread can cover them, and one that has ended may get none`
         : "up to the end of every thread",
     },
     {

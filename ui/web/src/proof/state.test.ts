@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { faulty } from "./faulty";
+import { uncovered } from "./found";
 import { afterwards, walked } from "./state";
 
 const done = (ok: boolean, thread?: string) => ({ state: "done" as const, ok, ...(thread ? { thread } : {}) });
@@ -29,4 +30,12 @@ test("what came after a verification is counted, and a store that is at rest say
   expect(afterwards({ threads: 1, new: 0, entries: 1 })).toBe("1 entry since, in 1 thread: not verified");
   expect(afterwards({ threads: 2000, new: 0, entries: 9000, more: true })).toMatch(/^9,000 or more entries/);
   expect(afterwards({ threads: 0, new: 0, entries: 0, more: true })).toBe("what came since is not counted");
+});
+
+test("entries without a signature are not said to be after one, where their threads have none", () => {
+  expect(uncovered({ covered: 7, unsigned: 100_001 })).toBe(
+    "since the last valid signature of their thread, or in 100,001 threads without any valid signature",
+  );
+  expect(uncovered({ covered: 0, unsigned: 1 })).toBe("in 1 thread without any valid signature");
+  expect(uncovered({ covered: 7, unsigned: 0 })).toBe("since the last valid signature of their thread");
 });
