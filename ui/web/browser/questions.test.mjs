@@ -223,3 +223,21 @@ test("a question that expired is asked again on a fork, which is said before, an
   await page.getByRole("button", { name: "Show the question that is asked in its place" }).waitFor();
   await close();
 });
+
+test("a question of a cancelled branch says who cancelled it and why, and no quotation marks but theirs", async () => {
+  const { thread, id } = (await call("/gates?state=open")).items.find(
+    (g) => g.branch === "main" && /^invoice-/.test(g.thread),
+  );
+  await call(`/threads/${encodeURIComponent(thread)}/cancel`, { reason: "called off" });
+  const { page, close } = await open(browser, server, `/gates/${id}`);
+  const life = page.getByLabel("its life");
+  await life.getByText(/^the branch was cancelled by \S+: called off$/).waitFor();
+  await page.getByText(/main was cancelled: this makes a fork of it/).waitFor();
+  await page.goto(`${server.url}/proof?show=audit&days=30&kind=decision`);
+  const rows = page.locator("[aria-label='who did what'] tbody tr");
+  await rows
+    .filter({ hasText: "withdrew" })
+    .getByText(/^\(the branch was cancelled by \S+: called off\)$/)
+    .waitFor();
+  await close();
+});

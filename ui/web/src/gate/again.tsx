@@ -74,8 +74,9 @@ export function AskAgain({ gate, go }: { gate: Gate; go: (id: string) => void })
                 {votes > 0 ? `Its ${votes === 1 ? "vote" : `${votes} votes`} decided nothing.` : "Nobody answered."}{" "}
                 {forks && (
                   <>
-                    <Said>{gate.branch}</Said> went on since{ended && <> and is {ended}</>}: this makes a fork of it,
-                    which waits with the same question.{" "}
+                    <Said>{gate.branch}</Said>{" "}
+                    {ended === "cancelled" ? "was cancelled" : `went on since${ended ? ` and is ${ended}` : ""}`}: this
+                    makes a fork of it, which waits with the same question.{" "}
                   </>
                 )}
                 It is put once more, in the name of who asked it, with as much time as it had.

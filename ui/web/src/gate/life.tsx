@@ -9,6 +9,7 @@ import { onRecord } from "../text/json";
 import { done } from "./decide";
 import { Settle } from "./neighbours";
 import { isFailing, isUnheard, Tellings } from "./told";
+import { Why } from "./why";
 import css from "./life.module.css";
 
 type Tone = "done" | "now" | "failed" | "unknown" | "none";
@@ -83,7 +84,12 @@ function eventsOf(grant: Grant, told: GateTold | undefined): Event[] {
       lines: noticeLines(n),
       told: at(n.seq),
     })),
-    ...(g.votes ?? []).map((v) => ({ name: "Vote", at: v.at, tone: "done" as const, lines: decisionLines(v) })),
+    ...(g.votes ?? []).map((v) => ({
+      name: "Vote",
+      at: v.at,
+      tone: "done" as const,
+      lines: decisionLines(v, g.thread),
+    })),
   ];
   all.push(...between.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)));
   const d = g.decision;
@@ -104,7 +110,7 @@ function eventsOf(grant: Grant, told: GateTold | undefined): Event[] {
     name: `Decided: ${done(d.verdict)}`,
     at: d.at,
     tone: d.verdict === "reject" ? "failed" : over ? "none" : "done",
-    lines: decisionLines(d),
+    lines: decisionLines(d, g.thread),
     told: of("gate.decided"),
   });
   if (grant.licenses === 0) return all;
@@ -151,11 +157,11 @@ const approvals: Record<string, string> = {
   ended: "it was never used, and cannot be any more",
 };
 
-const decisionLines = (d: Decision): ReactNode[] =>
+const decisionLines = (d: Decision, thread: string): ReactNode[] =>
   [
     <Said>{`${done(d.verdict)} by ${d.by}${d.for ? ` for ${d.for}` : ""}`}</Said>,
     d.token ? "by an approval token" : d.actor && d.actor !== d.by && <Said>{`sent by ${d.actor}`}</Said>,
-    d.reason && <Said>{`“${d.reason}”`}</Said>,
+    d.reason && <Why thread={thread} decision={d} />,
     d.shown && <>digest {short(d.shown)}</>,
   ].filter(Boolean);
 

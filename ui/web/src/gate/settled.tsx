@@ -9,6 +9,7 @@ import { onRecord } from "../text/json";
 import { done, useOutcome } from "./decide";
 import { useNewer } from "./neighbours";
 import { Verified } from "./verified";
+import { Why } from "./why";
 import css from "./settled.module.css";
 
 /** DecidedBy says who decided, for whom, by which way, and why. */
@@ -74,7 +75,7 @@ export function Settled({ gate }: { gate: Gate }) {
             <DecidedBy decision={decision} /> <At at={decision.at} />
             {decision.reason && (
               <>
-                : “<Said>{decision.reason}</Said>”
+                : <Why thread={gate.thread} decision={decision} />
               </>
             )}
           </p>

@@ -5,6 +5,7 @@ import { Hidden, Said } from "../parts/said";
 import { At } from "../parts/time";
 import { diff } from "../text/diff";
 import { onRecord, texts } from "../text/json";
+import { quoted } from "../text/quoted";
 import { Line } from "./change";
 import css from "./edits.module.css";
 import frame from "./inspector.module.css";
@@ -39,7 +40,7 @@ function Edit({ id }: { id: string }) {
         <At at={d.at} />
         {d.reason && (
           <>
-            , “<Said>{d.reason}</Said>”
+            , <Said>{quoted(d.by, d.reason)}</Said>
           </>
         )}
       </p>

@@ -22,6 +22,7 @@ import { Hidden, Said } from "../parts/said";
 import { At, left, useNow } from "../parts/time";
 import { Logo } from "../shell/logo";
 import { onRecord, texts } from "../text/json";
+import { quoted } from "../text/quoted";
 import { About, earlyEnd } from "./about";
 import { Bad, hasEnded } from "./bad";
 import { gateOf, look, type Asked, type Link } from "./link";
@@ -156,7 +157,7 @@ function Became({ asked, gate }: { asked: Asked; gate: Gate }) {
             <DecidedBy decision={d} />, <At at={d.at} />
             {d.reason && (
               <>
-                : “<Said>{d.reason}</Said>”
+                : <Said>{quoted(d.by, d.reason)}</Said>
               </>
             )}
           </p>

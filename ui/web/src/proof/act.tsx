@@ -4,6 +4,7 @@ import type { Act } from "../data/proof";
 import { named } from "../parts/id";
 import { Said } from "../parts/said";
 import { marked } from "../text/hidden";
+import { quoted, runtime } from "../text/quoted";
 import { strangerOf } from "./came";
 import css from "./proof.module.css";
 
@@ -30,10 +31,14 @@ export function Who({ act, href, pick }: { act: Act; href: (name: string) => str
   );
 }
 
+/** because says why: in quotation marks what a person wrote, in brackets the runtime's own words. */
+const because = (by: string | undefined, reason: string) => (by === runtime ? `(${reason})` : quoted(by, reason));
+
 /** What an act was about, in words, with a link to the question and with why. */
 export function What({ act }: { act: Act }) {
-  const { what = "", gate, reason, copyOf } = act;
-  const whole = [what, reason && `“${reason}”`, copyOf && `copied from ${copyOf}`].filter(Boolean).join(" ");
+  const { what = "", gate, copyOf } = act;
+  const reason = act.reason && because(act.by, act.reason);
+  const whole = [what, reason, copyOf && `copied from ${copyOf}`].filter(Boolean).join(" ");
   return (
     <span title={marked(whole)}>
       {gate ? (
@@ -46,7 +51,7 @@ export function What({ act }: { act: Act }) {
       {reason && (
         <>
           {" "}
-          <Said>{`“${reason}”`}</Said>
+          <Said>{reason}</Said>
         </>
       )}
       {copyOf && (
