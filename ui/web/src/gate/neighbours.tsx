@@ -18,7 +18,8 @@ export function Newer({ gate }: { gate: Gate }) {
   return id ? <Successor id={id} /> : null;
 }
 
-const header = (id: string, signal: AbortSignal) =>
+/** header reads a checkpoint without its state. */
+export const header = (id: string, signal: AbortSignal) =>
   get(api.GET("/api/checkpoints/{id}", { signal, params: { path: { id }, query: { state: false } } }));
 
 /** onFork finds the question of a fork of the checkpoint that asked: who has one asked again may begin a branch for it. */

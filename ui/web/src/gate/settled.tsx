@@ -75,7 +75,7 @@ export function Settled({ gate }: { gate: Gate }) {
             <DecidedBy decision={decision} /> <At at={decision.at} />
             {decision.reason && (
               <>
-                : <Why thread={gate.thread} decision={decision} />
+                : <Why of={gate} decision={decision} />
               </>
             )}
           </p>
