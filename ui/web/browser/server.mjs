@@ -104,6 +104,8 @@ export async function open(browser, server, path, { token = server.token, ...opt
     page,
     /** close ends the test's page, and fails with what went wrong on it. */
     async close() {
+      // What the page asked for and a test holds back is of no use any more.
+      for (const p of context.pages()) await p.unrouteAll({ behavior: "ignoreErrors" });
       await context.close();
       assert.deepEqual(errors, []);
     },
