@@ -139,7 +139,7 @@ test("a fork of a thread that ended moves no end, and is no act of its source's 
   const ended = (branch) =>
     facts.locator("div", { hasText: new RegExp(`^${branch} ended`) }).locator(`time[datetime="${end.at}"]`);
   await ended("main").waitFor();
-  assert.match(await facts.innerText(), /fork-1 stopped\s+before approve; Resume goes on there/);
+  await facts.getByText(/^fork-1 stopped\s*before approve; Resume goes on there$/).waitFor();
   await page.getByText(/^\d.*, and \d+ [hd] until it was forked$/).waitFor();
   const row = page.locator(rows).first();
   assert.ok((await row.innerText()).includes(`forked by ${name} from #${source.seq}, before approve`));
