@@ -32,11 +32,9 @@ func StateOf(g *posthouse.Gate) State {
 	return stateOf(g.Decision.Verdict)
 }
 
-// settled is the state of all that wait no more, in a walk.
-const settled State = "settled"
-
-// has reports whether a query finds gates of a state.
-func (q *Query) has(s State) bool { return s == q.State || q.State == settled && s != Open }
+// has reports whether a completed query finds gates of a state. Without a state it is of a walk, and
+// finds all that wait no more.
+func (q *Query) has(s State) bool { return s == q.State || q.State == "" && s != Open }
 
 func stateOf(v posthouse.Verdict) State {
 	switch v {

@@ -38,7 +38,7 @@ func (w *Walk) Settled(ctx context.Context, l *ledger.Ledger, q Query, each func
 	if err != nil {
 		return err
 	}
-	c.State = settled
+	c.State = ""
 	return w.read(ctx, l, c, each)
 }
 
