@@ -240,9 +240,9 @@ func TestEveryStoreErrorIsToldAfterFailures(t *testing.T) {
 func (w *failedWorld) failChanges(t *testing.T, c posthouse.Cipher, op func(context.Context, *ledger.Ledger, *failedWorld) error) {
 	for n := 1; ; n++ {
 		store := w.again(t)
-		s := &failing{Store: store, n: n}
+		s := failAt(store, n)
 		err := op(t.Context(), w.over(t, s, c), w)
-		if s.n > 0 {
+		if s.n.Load() > 0 {
 			if err != nil {
 				t.Errorf("without a fault: %v", err)
 			}
@@ -266,7 +266,7 @@ func (w *failedWorld) failChanges(t *testing.T, c posthouse.Cipher, op func(cont
 func (w *failedWorld) failReadings(t *testing.T, c posthouse.Cipher, op func(context.Context, *ledger.Ledger, *failedWorld) (any, error)) {
 	want := must.Get(json.Marshal(must.Get(op(t.Context(), w.over(t, w.store, c), w))(t)))(t)
 	for n := 1; ; n++ {
-		s := &failing{Store: w.store, n: n}
+		s := failAt(w.store, n)
 		v, err := op(t.Context(), w.over(t, s, c), w)
 		switch have := must.Get(json.Marshal(v))(t); {
 		case err == nil && !bytes.Equal(have, want):
@@ -274,7 +274,7 @@ func (w *failedWorld) failReadings(t *testing.T, c posthouse.Cipher, op func(con
 		case err != nil && !errors.Is(err, errInjected):
 			t.Errorf("the failure of call %d is told as %v", n, err)
 		}
-		if s.n > 0 {
+		if s.n.Load() > 0 {
 			return
 		}
 	}
@@ -298,7 +298,7 @@ func TestAQuestionIsAskedAgainOnce(t *testing.T) {
 	store := w.again(t)
 	first := must.Get(w.over(t, store, nil).AskAgain(t.Context(), w.lapsed, nil))(t)
 	for n := 1; ; n++ {
-		s := &failing{Store: store, n: n}
+		s := failAt(store, n)
 		_, err := w.over(t, s, nil).AskAgain(t.Context(), w.lapsed, nil)
 		var e *posthouse.Error
 		if !errors.Is(err, errInjected) && !(errors.As(err, &e) && e.Code == posthouse.CodeConflict && e.Gate == first.ID) {
@@ -307,7 +307,7 @@ func TestAQuestionIsAskedAgainOnce(t *testing.T) {
 		if info := must.Get(w.over(t, store, nil).Thread(t.Context(), "lapsed"))(t); len(info.Branches) != 1 || len(info.Waiting) != 1 {
 			t.Fatalf("after the failure of call %d there are %d branches, and it waits for %+v", n, len(info.Branches), info.Waiting)
 		}
-		if s.n > 0 {
+		if s.n.Load() > 0 {
 			return
 		}
 	}
@@ -335,14 +335,14 @@ func TestCopiesTellStoreErrors(t *testing.T) {
 			t.Run(name+", "+side, func(t *testing.T) {
 				for n := 1; ; n++ {
 					to := memstore.New()
-					s := &failing{Store: from.store, n: n}
+					s := failAt(from.store, n)
 					source, target := posthouse.Store(s), posthouse.Store(to)
 					if side == "target" {
 						s.Store = to
 						source, target = from.store, s
 					}
 					err := op(source, target)
-					if s.n > 0 {
+					if s.n.Load() > 0 {
 						must.Do(t, err)
 						return
 					}

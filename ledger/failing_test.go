@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,13 +18,19 @@ import (
 
 var errInjected = errors.New("injected")
 
-// A failing store fails its n-th call; an iterator, its n-th element.
+// A failing store fails its n-th call; an iterator, its n-th element. Several goroutines may use it.
 type failing struct {
 	posthouse.Store
-	n int
+	n atomic.Int64
 }
 
-func (s *failing) due() bool { s.n--; return s.n == 0 }
+func failAt(s posthouse.Store, n int) *failing {
+	f := &failing{Store: s}
+	f.n.Store(int64(n))
+	return f
+}
+
+func (s *failing) due() bool { return s.n.Add(-1) == 0 }
 
 func (s *failing) Append(ctx context.Context, b *posthouse.Batch) error {
 	if s.due() {
@@ -163,9 +170,9 @@ func TestEveryStoreErrorIsTold(t *testing.T) {
 func failEveryCall(t *testing.T, c posthouse.Cipher, op func(l *ledger.Ledger, w *waitingThread) error) {
 	for n := 1; ; n++ {
 		w := newWaitingThread(t, c)
-		s := &failing{Store: w.store, n: n}
+		s := failAt(w.store, n)
 		err := op(over(t, s, c), w)
-		if s.n > 0 {
+		if s.n.Load() > 0 {
 			if err != nil {
 				t.Errorf("without a fault: %v", err)
 			}

@@ -83,7 +83,7 @@ func TestStepResults(t *testing.T) {
 		t.Errorf("with its key it is %+v", r)
 	}
 	for name, s := range map[string]posthouse.Store{
-		"fails":       &failing{Store: store, n: 1},
+		"fails":       failAt(store, 1),
 		"changes one": &tampered{store, func(e *posthouse.Entry) { e.Header = []byte("{") }},
 	} {
 		if got, err := ledger.StepResults(t.Context(), must.Get(ledger.Open(s, nil))(t), events, 1000); err == nil {
