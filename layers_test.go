@@ -112,6 +112,8 @@ var laws = []law{
 		"it loses what every store kept, by tests and commands of its own only"},
 	{"internal/proof/must", nil, nil,
 		"tests of any package say of errors what they must be, so it knows no package"},
+	{"internal/proof/reads", []string{".", "store/memstore"}, nil,
+		"reads of a store are counted alike by tests of all that read it"},
 	{"internal/proof/trip", nil, nil,
 		"the functions that a call enters are counted alike, whatever it calls"},
 	{"internal/proof/record", nil, nil,

@@ -1,54 +1,23 @@
 package inbox_test
 
 import (
-	"context"
 	"fmt"
-	"iter"
 	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/internal/proof/reads"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// A readCounter counts what is read of a store: entries, summaries and places of ids.
-type readCounter struct {
-	*memstore.Store
-	n int
-}
-
-func (s *readCounter) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
-	return counted(s, s.Store.Read(ctx, thread, r))
-}
-
-func (s *readCounter) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
-	return counted(s, s.Store.Threads(ctx, q))
-}
-
-func (s *readCounter) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
-	s.n++
-	return s.Store.Find(ctx, id)
-}
-
-func counted[T any](s *readCounter, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for v, err := range seq {
-			s.n++
-			if !yield(v, err) {
-				return
-			}
-		}
-	}
-}
-
 // manyQuestions opens a ledger with two questions in each of many threads: one is decided, one waits.
 // The decisions are a minute apart, and each thread was asked all its questions before the first.
-func manyQuestions(t testing.TB, threads int) (*ledger.Ledger, *readCounter) {
+func manyQuestions(t testing.TB, threads int) (*ledger.Ledger, *reads.Counter) {
 	t.Helper()
-	s := &readCounter{Store: memstore.New()}
+	s := &reads.Counter{Store: memstore.New()}
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	l := must.Get(ledger.Open(s, &ledger.Options{Now: func() time.Time { return now }}))(t)
 	t.Cleanup(func() { must.Do(t, l.Close()) })
@@ -71,12 +40,12 @@ func walked(t *testing.T, threads int, q inbox.Query) (found int, each float64) 
 	t.Helper()
 	l, s := manyQuestions(t, threads)
 	w := inbox.Walk{Most: 10 * threads}
-	s.n = 0
+	s.N = 0
 	must.Do(t, w.Read(t.Context(), l, q, func(*inbox.Item) bool { found++; return true }))
 	if w.More || w.Looked != found {
 		t.Errorf("%d threads: it looked at %d of %d questions, more %v", threads, w.Looked, found, w.More)
 	}
-	return found, float64(s.n) / float64(max(found, 1))
+	return found, float64(s.N) / float64(max(found, 1))
 }
 
 // TestAWalkReadsEachQuestionOnce: what a walk reads of the store for each question does not grow with
@@ -114,18 +83,18 @@ func TestSettledReadsAllStatesAtOnce(t *testing.T) {
 		}
 		return true
 	}))
-	reads := func(f func(each func(*inbox.Item) bool)) (found []*posthouse.Gate, n int) {
-		s.n = 0
+	count := func(f func(each func(*inbox.Item) bool)) (found []*posthouse.Gate, n int) {
+		s.N = 0
 		f(func(item *inbox.Item) bool { found = append(found, item.Gate); return true })
-		return found, s.n
+		return found, s.N
 	}
-	single, eachState := reads(func(each func(*inbox.Item) bool) {
+	single, eachState := count(func(each func(*inbox.Item) bool) {
 		w := inbox.Walk{Most: 1000}
 		for _, state := range inbox.States()[1:] {
 			must.Do(t, w.Read(t.Context(), l, inbox.Query{State: state}, each))
 		}
 	})
-	settled, once := reads(func(each func(*inbox.Item) bool) {
+	settled, once := count(func(each func(*inbox.Item) bool) {
 		w := inbox.Walk{Most: 1000}
 		must.Do(t, w.Settled(t.Context(), l, inbox.Query{}, each))
 		if w.Looked != 150 || w.More {
@@ -154,13 +123,13 @@ func TestAWalkEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := inbox.Walk{Most: 50}
 			found := 0
-			s.n = 0
+			s.N = 0
 			must.Do(t, all.Read(t.Context(), l, q, func(*inbox.Item) bool { found++; return true }))
 			if found != 50 || all.Looked != 50 || !all.More {
 				t.Errorf("it read %d of 50 questions: %+v", found, all)
 			}
-			if s.n > 500 {
-				t.Errorf("to read 50 questions took %d reads", s.n)
+			if s.N > 500 {
+				t.Errorf("to read 50 questions took %d reads", s.N)
 			}
 			exact := inbox.Walk{Most: 2000}
 			must.Do(t, exact.Read(t.Context(), l, q, func(*inbox.Item) bool { return true }))
@@ -181,12 +150,12 @@ func BenchmarkWalk(b *testing.B) {
 	for _, threads := range []int{100, 1000, 10_000} {
 		b.Run(fmt.Sprint("threads=", threads), func(b *testing.B) {
 			l, s := manyQuestions(b, threads)
-			s.n = 0
+			s.N = 0
 			for b.Loop() {
 				w := inbox.Walk{Most: threads}
 				must.Do(b, w.Read(b.Context(), l, inbox.Query{State: inbox.Decided}, func(*inbox.Item) bool { return true }))
 			}
-			b.ReportMetric(float64(s.n)/float64(b.N*threads), "reads/question")
+			b.ReportMetric(float64(s.N)/float64(b.N*threads), "reads/question")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*threads), "ns/question")
 		})
 	}

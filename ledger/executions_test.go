@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/internal/proof/reads"
 	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
@@ -72,7 +73,7 @@ type keptHistory struct {
 	*rand.Rand
 	seed  uint64
 	raw   *memstore.Store
-	store *readCounter
+	store *reads.Counter
 	here  *ledger.Ledger // of the process that keeps executions
 	there *ledger.Ledger // of another process
 	now   atomic.Int64   // of both processes, in Unix milliseconds: their heartbeats read it, too
@@ -85,7 +86,7 @@ type keptHistory struct {
 func newKeptHistory(t *testing.T, seed uint64) *keptHistory {
 	h := &keptHistory{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), seed: seed, raw: memstore.New()}
 	h.now.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli())
-	h.store = &readCounter{Store: h.raw}
+	h.store = &reads.Counter{Store: h.raw}
 	clock := func() time.Time { return time.UnixMilli(h.now.Load()).UTC() }
 	h.here = must.Get(ledger.Open(h.store, &ledger.Options{Now: clock, MaxCheckpoints: int(seed % 3 * 20)}))(t)
 	h.there = must.Get(ledger.Open(h.raw, &ledger.Options{Now: clock, Owner: "there"}))(t)
@@ -349,7 +350,7 @@ func (h *keptHistory) compare() {
 		ctx := h.Context()
 		cold := must.Get(ledger.Open(h.raw, nil))(h)
 		want, failed := cold.Core().ReadExecutions(ctx, head)
-		before := h.store.n
+		before := h.store.N
 		got, err := h.here.Core().Executions(ctx, head)
 		if (err == nil) != (failed == nil) {
 			h.Fatalf("seed %d, branch %s: kept: %v, read: %v; after %v", h.seed, head.Branch, err, failed, h.did)
@@ -360,7 +361,7 @@ func (h *keptHistory) compare() {
 		if a, b := textOfExecutions(h, got), textOfExecutions(h, want); a != b {
 			h.Fatalf("seed %d, branch %s, after %v\nkept: %s\nread: %s", h.seed, head.Branch, h.did, a, b)
 		}
-		if x := want["1/n"]; x != nil && len(x.Gates) > 10 && h.store.n-before < len(x.Gates) {
+		if x := want["1/n"]; x != nil && len(x.Gates) > 10 && h.store.N-before < len(x.Gates) {
 			h.kept++
 		}
 		writeOver(got)
