@@ -37,3 +37,21 @@ test("what does not exist is named, with the list it would stand in, and a searc
   await page.waitForURL(/\/threads\/refund-88\d\d$/);
   await close();
 });
+
+test("a page whose server is slow holds its place, and is connecting until it was live", async () => {
+  const { page, close } = await open(browser, server, "/threads");
+  await page.getByRole("button", { name: "live", exact: true }).waitFor();
+  let go;
+  const held = new Promise((done) => (go = done));
+  await page.route("**/api/events*", (route) => route.abort());
+  await page.route("**/api/me", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.reload({ waitUntil: "commit" });
+  await page.locator("[aria-busy=true] main [aria-hidden]").first().waitFor();
+  go();
+  await page.getByRole("button", { name: /^connecting since/ }).waitFor();
+  assert.equal(await page.getByRole("button", { name: /not live/ }).count(), 0);
+  await close();
+});
