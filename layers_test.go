@@ -314,7 +314,7 @@ var laws = []law{
 	{"server/internal/access", []string{".", "server/internal/api", "server/internal/auth", "server/internal/authlog", "server/tokens"}, nil, "tokens are made where they are kept; HTTP is one door to them"},
 	{"server/internal/letters", []string{".", "server/internal/api", "server/tokens", "task/deadletter"}, nil, "messages that could not be used are a list of their own"},
 	{"server/internal/proof", []string{".", "ledger", "server/internal/api", "server/internal/limit", "server/problem", "server/tokens", "sign", "sign/statement", "transfer"}, nil, "a proof needs the log and public keys, whoever asks for it"},
-	{"server/internal/audit", []string{".", "deciders", "gate", "internal/base/text", "ledger", "server/internal/api", "server/internal/authlog", "server/internal/limit", "server/tokens", "transfer"}, nil, "who did what is in the logs, whoever asks for it"},
+	{"server/internal/audit", []string{".", "deciders", "gate", "inbox", "ledger", "server/internal/api", "server/internal/authlog", "server/internal/limit", "server/tokens", "transfer"}, nil, "who did what is in the logs, whoever asks for it"},
 	{"server/internal/probe", []string{".", "ledger", "server/internal/api", "server/problem"}, nil, "a probe asks the store alone"},
 	{"server/internal/lookup", []string{".", "internal/base/shortid", "ledger", "overview", "server/internal/api", "server/tokens"}, nil, "what an id leads to is read from indexes that are there"},
 	{"server/internal/files", []string{".", "ledger", "server/internal/api", "server/internal/outline", "server/internal/verbatim", "server/tokens", "sign", "transfer"}, nil, "a file is looked at as a thread is, by way of a store that the server is given"},

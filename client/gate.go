@@ -19,6 +19,7 @@ type Gate struct {
 	May           []string       `json:"may"`                     // what the caller may do: verdicts, delegate, ask-again
 	Barred        string         `json:"barred,omitempty"`        // why the caller may not give the others
 	SubstituteFor string         `json:"substituteFor,omitempty"` // in whose place the caller may decide
+	Why           string         `json:"why,omitempty"`           // why it was decided
 	SnoozedUntil  time.Time      `json:"snoozedUntil,omitzero"`   // the caller put it off until then
 	Before        Document       `json:"before,omitempty"`        // what the gate showed that this one supersedes, as JSON
 	Duplicates    []Duplicate    `json:"duplicates,omitempty"`    // of one open gate: questions of its name on other branches and in forks; not in lists

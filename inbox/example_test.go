@@ -42,3 +42,31 @@ func ExampleHide() {
 	// alice 0
 	// bob 1
 }
+
+// Ann cancels the branch that asks: the question is withdrawn, and says by whom and why.
+func ExampleWhy() {
+	ctx := context.Background()
+	led, err := ledger.Open(memstore.New(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	asked, err := led.Commit(ctx, &ledger.Draft{
+		Thread: "order-1", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{{Name: "refund"}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := led.Cancel(ctx, "order-1", &ledger.CancelOptions{By: "ann", Reason: "the order is closed"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	g, err := led.Gate(ctx, asked.Gates[0].ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(inbox.Why(ctx, led, g))
+	// Output: the branch was cancelled by ann: the order is closed <nil>
+}

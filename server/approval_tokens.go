@@ -487,6 +487,7 @@ type TokenGate struct {
 	Quorum     *posthouse.Quorum   `json:"quorum,omitempty" doc:"several people vote"`
 	Votes      []TokenVote         `json:"votes,omitempty" doc:"of a quorum, oldest first"`
 	Decision   *posthouse.Decision `json:"decision,omitempty" doc:"who decided, and what; the reason and values only of the token's own"`
+	Why        string              `json:"why,omitempty" doc:"of a gate that was withdrawn: who cancelled its branch, or that the branch went on"`
 }
 
 // A TokenVote is a vote as the holder of an approval token sees it: without the words of others.
@@ -517,6 +518,10 @@ func (ts *approvalTokens) show(w http.ResponseWriter, r *api.Request) error {
 	}
 	for i := range g.Votes {
 		shown.Votes = append(shown.Votes, TokenVote{g.Votes[i].Verdict, g.Votes[i].By, g.Votes[i].At})
+	}
+	shown.Why, err = inbox.WhyWithdrawn(r.Context(), ts.ledger, g)
+	if err != nil {
+		return err
 	}
 	if d := g.Decision; d != nil {
 		if d.Token != t.Hash {

@@ -31,6 +31,7 @@ type Grant struct {
 	Uses       []Use             `json:"uses" doc:"what ran under the decision, in the order it began"`
 	Before     *diff.AskedBefore `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
 	Duplicates []inbox.Duplicate `json:"duplicates,omitempty" doc:"of an open gate: questions of its name on other branches of its thread and in its forks, as GET /api/gates/{id} has them"`
+	Why        string            `json:"why,omitempty" doc:"why it was decided, as GET /api/gates/{id} has it"`
 	AskAgain   bool              `json:"askAgain" doc:"nobody answered it, and the caller may have it asked again"`
 }
 
@@ -87,6 +88,10 @@ func (es *effects) get(r *api.Request) (*Grant, error) {
 		AskAgain: r.Actor.Role.May(tokens.Operator) && deciders.MayAskAgain(g.Gate, es.ledger.Now()) == nil,
 	}
 	v.Duplicates, err = inbox.Duplicates(r.Context(), es.ledger, g.Gate)
+	if err != nil {
+		return nil, err
+	}
+	v.Why, err = inbox.Why(r.Context(), es.ledger, g.Gate)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ type Gate struct {
 	May        []Action          `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, take-back (what they delegated), snooze, ask-again"`
 	Barred     string            `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
 	For        string            `json:"substituteFor,omitempty" doc:"in whose place the caller may decide it, as their substitute"`
+	Why        string            `json:"why,omitempty" doc:"why it was decided: the reason of its decision, but for gates that an earlier version withdrew with the cancellation of their branch. Their decision says that the branch went on, and this says who cancelled it"`
 	Snooze     *time.Time        `json:"snoozedUntil,omitempty" doc:"until when the caller hid it from their own inbox"`
 	Before     *diff.AskedBefore `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
 	Duplicates []inbox.Duplicate `json:"duplicates,omitempty" doc:"of one open gate, not in lists: questions of its name on other branches of its thread, or in threads that were forked or copied from it or it from them, which wait too or got a yes after they parted, the newest first, at most 20. An approval of each has its effect done twice"`
@@ -67,6 +68,10 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 	if err != nil {
 		v.Error = unread(w, err)
 		return v
+	}
+	v.Why, err = inbox.Why(r.Context(), l, g)
+	if err != nil {
+		v.Error = unread(w, err)
 	}
 	v.Before = diff.Before(r.Context(), l, g)
 	role := auth.RequireRole(to, tokens.Approver)

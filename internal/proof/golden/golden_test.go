@@ -21,6 +21,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/inbox"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -219,6 +221,32 @@ func TestAnswersStay(t *testing.T) {
 			}
 			compare(t, o.answers(t), got)
 		})
+	}
+}
+
+// TestWithdrawalsSayWhoCancelled: the golden stores have a gate that was withdrawn when its branch was cancelled,
+// and whose decision says that the branch went on.
+func TestWithdrawalsSayWhoCancelled(t *testing.T) {
+	for _, g := range goldenStores(t) {
+		l, _ := g.ledger(t, g.sqlite(t))
+		found := 0
+		for e, err := range l.Log(t.Context(), "graph-cancelled", posthouse.Range{}) {
+			must.Do(t, err)
+			for _, r := range e.Events {
+				if r.Decision == nil {
+					continue
+				}
+				found++
+				gate := must.Get(l.Gate(t.Context(), r.Decision.Gate))(t)
+				why := must.Get(inbox.Why(t.Context(), l, gate))(t)
+				if !strings.HasPrefix(why, "the branch was cancelled") || gate.Decision.Reason != "the branch went on without it" {
+					t.Errorf("%s: the gate was withdrawn because %q, on record is %q", g.name(), why, gate.Decision.Reason)
+				}
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s has %d decisions, want 1", g.name(), found)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/gate"
-	"github.com/posthouse/posthouse/internal/base/text"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/transfer"
 )
@@ -133,18 +133,18 @@ func (w *walk) decision(act *Act, d *posthouse.Decision) error {
 	return nil
 }
 
-// why returns the reason of a decision. Older records say of every withdrawn gate that its branch
-// went on, also where the same entry cancels the branch.
+// why returns the reason of a decision as all lists of questions tell it.
 func (w *walk) why(d *posthouse.Decision, g *posthouse.Gate) string {
-	if g == nil || d.By != posthouse.RuntimeActor || d.Reason != text.WentOn {
+	if g == nil {
 		return d.Reason
 	}
+	var made []*posthouse.Header
 	for i := range w.entryNow.Records {
-		if h := w.entryNow.Records[i].Checkpoint; h != nil && h.Kind == posthouse.KindCancel && h.Branch == g.Branch {
-			return text.BranchCancelled(h.By, h.Error)
+		if h := w.entryNow.Records[i].Checkpoint; h != nil {
+			made = append(made, h)
 		}
 	}
-	return d.Reason
+	return inbox.WhyIn(d, g.Branch, made...)
 }
 
 // ofTask says what became of a task by a worker, or by whoever changed it, and why.

@@ -48,14 +48,18 @@ ran under a decision is shown by posthouse grant.`,
 			if err != nil {
 				return err
 			}
-			return e.Answer(&q.gate, func() {
+			answer := struct {
+				*posthouse.Gate
+				Why string `json:"why,omitempty"`
+			}{&q.gate, q.why}
+			return e.Answer(&answer, func() {
 				q.show(&e.Term)
 				if !isApproval(string(q.gate.ID)) {
 					alsoTold(ctx, e, c, q.gate.ID)
 				}
 				switch {
 				case q.gate.Decision != nil:
-					e.Line("\n%s", tree.Decision(q.gate.Decision))
+					e.Line("\n%s", decidedSo(q.gate.Decision, q.why))
 					e.Next("posthouse grant %s", q.gate.ID)
 				case q.gate.AsksPeople() || isApproval(string(q.gate.ID)):
 					e.Next("posthouse approve %s", q.gate.ID)

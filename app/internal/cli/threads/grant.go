@@ -67,7 +67,7 @@ func showGrant(e *env.Env, v *server.Grant) {
 		e.Line("%s", tree.Vote(&g.Votes[i]))
 	}
 	if g.Decision != nil {
-		e.Line("\n%s", tree.Decision(g.Decision))
+		e.Line("\n%s", decidedSo(g.Decision, v.Why))
 	}
 	if g.Decision != nil && g.Decision.Verdict == posthouse.Edit {
 		e.Line("\napproved, as edited")

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/live"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -26,6 +27,8 @@ type history struct {
 	Steps       []*posthouse.Event    `json:"steps"`   // records of steps and checkpoints, with their stories
 	Removals    []*posthouse.Event    `json:"removals,omitempty"`
 	Release     *posthouse.Release    `json:"release,omitempty"` // that the version was closed with
+
+	whys map[posthouse.ID]string // gates were decided
 }
 
 // Log returns the command log.
@@ -93,7 +96,7 @@ func (h *history) load(ctx context.Context, c *client.Client, thread, version st
 }
 
 func readHistory(ctx context.Context, c *client.Client, thread, version string) (*history, error) {
-	h := &history{Gates: []*posthouse.Gate{}, Steps: []*posthouse.Event{}}
+	h := &history{Gates: []*posthouse.Gate{}, Steps: []*posthouse.Event{}, whys: map[posthouse.ID]string{}}
 	if err := h.load(ctx, c, thread, version); err != nil {
 		return nil, err
 	}
@@ -127,6 +130,7 @@ func readHistory(ctx context.Context, c *client.Client, thread, version string) 
 				h.Gates = append(h.Gates, r.Gate)
 			case r.Decision != nil:
 				gate(r.Decision.Gate).Decision = r.Decision
+				h.whys[r.Decision.Gate] = whyIn(gate(r.Decision.Gate), entry)
 			case r.Vote != nil:
 				g := gate(r.Vote.Gate)
 				g.Votes = append(g.Votes, *r.Vote)
@@ -144,6 +148,29 @@ func readHistory(ctx context.Context, c *client.Client, thread, version string) 
 	effects, err := client.Collect(client.List[*server.Effect](ctx, c, client.ThreadPath(thread, "effects"), nil, 0))
 	h.Effects = slices.DeleteFunc(effects, func(f *server.Effect) bool { return f.Generation != h.Thread.Generation })
 	return h, err
+}
+
+// whyIn returns why a gate was decided by an entry.
+func whyIn(g *posthouse.Gate, entry *server.LogEntry) string {
+	var made []*posthouse.Header
+	for _, r := range entry.Records {
+		if r.Checkpoint != nil {
+			made = append(made, r.Checkpoint)
+		}
+	}
+	return inbox.WhyIn(g.Decision, g.Branch, made...)
+}
+
+// told returns the gates with the reasons of their decisions as people are told them.
+func (h *history) told() (all []*posthouse.Gate) {
+	for _, g := range h.Gates {
+		if g.Decision != nil && h.whys[g.ID] != g.Decision.Reason {
+			g = g.Clone()
+			g.Decision.Reason = h.whys[g.ID]
+		}
+		all = append(all, g)
+	}
+	return all
 }
 
 // steps returns what is told of steps by the checkpoints that they led to: the next one on their branch.
@@ -186,7 +213,7 @@ func drawHistory(e *env.Env, h *history, steps, next bool) {
 	for _, b := range t.Branches {
 		heads[b.Branch] = b.Head
 	}
-	drawn := &tree.Thread{Checkpoints: h.Checkpoints, Gates: h.Gates, Heads: heads, Steps: h.steps(), Times: steps}
+	drawn := &tree.Thread{Checkpoints: h.Checkpoints, Gates: h.told(), Heads: heads, Steps: h.steps(), Times: steps}
 	for _, f := range h.Effects {
 		drawn.Effects = append(drawn.Effects, tree.Effect{Use: f.Use, Decision: f.Decision})
 	}

@@ -29,6 +29,7 @@ type question struct {
 	gate   posthouse.Gate
 	before *diff.AskedBefore
 	others []inbox.Duplicate
+	why    string // it was decided
 }
 
 // readQuestion reads a gate, or an approval that waits in a session.
@@ -38,7 +39,7 @@ func readQuestion(ctx context.Context, c *client.Client, id string) (*question, 
 		if err := c.Get(ctx, "/api/gates"+client.Path(id, "grant"), nil, &v); err != nil {
 			return nil, err
 		}
-		return &question{*v.Gate, v.Before, v.Duplicates}, nil
+		return &question{*v.Gate, v.Before, v.Duplicates, v.Why}, nil
 	}
 	var open []*server.Gate
 	if err := c.Do(ctx, http.MethodGet, "/api/approvals", nil, nil, &open); err != nil {
@@ -46,7 +47,7 @@ func readQuestion(ctx context.Context, c *client.Client, id string) (*question, 
 	}
 	for _, g := range open {
 		if string(g.ID) == id {
-			return &question{g.Gate, g.Before, nil}, nil
+			return &question{g.Gate, g.Before, nil, g.Why}, nil
 		}
 	}
 	return nil, &posthouse.Error{
@@ -203,6 +204,13 @@ func labelled(g *posthouse.Gate) []gate.BindingField {
 		return nil
 	}
 	return fields
+}
+
+// decidedSo returns one line about a decision, with the reason that the server gives for it.
+func decidedSo(d *posthouse.Decision, why string) string {
+	c := *d
+	c.Reason = cmp.Or(why, d.Reason)
+	return tree.Decision(&c)
 }
 
 // headline says in a line what a gate asks.
