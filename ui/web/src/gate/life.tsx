@@ -88,7 +88,7 @@ function eventsOf(grant: Grant, told: GateTold | undefined): Event[] {
       name: "Vote",
       at: v.at,
       tone: "done" as const,
-      lines: decisionLines(v, g),
+      lines: decisionLines(v),
     })),
   ];
   all.push(...between.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)));
@@ -110,7 +110,7 @@ function eventsOf(grant: Grant, told: GateTold | undefined): Event[] {
     name: `Decided: ${done(d.verdict)}`,
     at: d.at,
     tone: d.verdict === "reject" ? "failed" : over ? "none" : "done",
-    lines: decisionLines(d, g),
+    lines: decisionLines(d, grant.why),
     told: of("gate.decided"),
   });
   if (grant.licenses === 0) return all;
@@ -157,11 +157,11 @@ const approvals: Record<string, string> = {
   ended: "it was never used, and cannot be any more",
 };
 
-const decisionLines = (d: Decision, gate: Grant["gate"]): ReactNode[] =>
+const decisionLines = (d: Decision, why?: string): ReactNode[] =>
   [
     <Said>{`${done(d.verdict)} by ${d.by}${d.for ? ` for ${d.for}` : ""}`}</Said>,
     d.token ? "by an approval token" : d.actor && d.actor !== d.by && <Said>{`sent by ${d.actor}`}</Said>,
-    d.reason && <Why of={gate} decision={d} />,
+    d.reason && <Why decision={d} told={why} />,
     d.shown && <>digest {short(d.shown)}</>,
   ].filter(Boolean);
 

@@ -75,7 +75,7 @@ export function Settled({ gate }: { gate: Gate }) {
             <DecidedBy decision={decision} /> <At at={decision.at} />
             {decision.reason && (
               <>
-                : <Why of={gate} decision={decision} />
+                : <Why decision={decision} told={grant.data?.why} />
               </>
             )}
           </p>

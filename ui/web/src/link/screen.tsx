@@ -12,6 +12,7 @@ import { Duplicates } from "../gate/duplicates";
 import { Last } from "../gate/last";
 import { isUnknown, wordOf } from "../gate/right";
 import { DecidedBy } from "../gate/settled";
+import { Why } from "../gate/why";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Chip } from "../parts/chip";
@@ -22,7 +23,6 @@ import { Hidden, Said } from "../parts/said";
 import { At, left, useNow } from "../parts/time";
 import { Logo } from "../shell/logo";
 import { onRecord, texts } from "../text/json";
-import { quoted } from "../text/quoted";
 import { About, earlyEnd } from "./about";
 import { Bad, hasEnded } from "./bad";
 import { gateOf, look, type Asked, type Link } from "./link";
@@ -155,9 +155,9 @@ function Became({ asked, gate }: { asked: Asked; gate: Gate }) {
         {d && (
           <p>
             <DecidedBy decision={d} />, <At at={d.at} />
-            {d.reason && (
+            {(asked.why || d.reason) && (
               <>
-                : <Said>{quoted(d.by, d.reason)}</Said>
+                : <Why decision={d} told={asked.why} />
               </>
             )}
           </p>

@@ -21,6 +21,9 @@ test("what ended a wait is said in words", () => {
   expect(endOf(ended("timer", "expire"))).toBe("Its time came.");
   expect(endOf(ended("signal", "expire"))).toBe("No signal came in time.");
   expect(endOf(ended("signal", "respond"))).toBe("The signal came.");
+  const why = "the branch was cancelled by ann: called off";
+  const decision = { verdict: "cancel", reason: "the branch went on without it" };
+  expect(endOf(of("signal", "confirmed", { state: "withdrawn", decision, why }))).toBe(`It was withdrawn: ${why}`);
   expect([
     stateOf(ended("timer", "expire")),
     stateOf(ended("signal", "expire")),

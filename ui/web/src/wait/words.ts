@@ -4,7 +4,7 @@ import type { Schemas } from "../api/client";
 
 export type Wait = Pick<
   Schemas["Gate"],
-  "kind" | "name" | "task" | "signal" | "text" | "call" | "expiresAt" | "decision" | "state"
+  "kind" | "name" | "task" | "signal" | "text" | "call" | "expiresAt" | "decision" | "state" | "why"
 >;
 
 /** isRetry tells the wait before another attempt from a sleep. */
@@ -49,7 +49,7 @@ export function titleOf(gate: Wait): string {
 export function endOf(gate: Wait): string {
   const d = gate.decision;
   if (!d) return "";
-  if (d.verdict === "cancel") return d.reason ? `It was withdrawn: ${d.reason}` : "It was withdrawn.";
+  if (d.verdict === "cancel") return gate.why ? `It was withdrawn: ${gate.why}` : "It was withdrawn.";
   if (gate.kind === "timer") return "Its time came.";
   if (gate.kind === "thread") return d.verdict === "expire" ? "It was time to look again." : "That thread ended.";
   if (d.verdict === "expire") return gate.kind === "signal" ? "No signal came in time." : "No worker did it in time.";
