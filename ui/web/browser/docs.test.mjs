@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { launch, picture, start } from "./server.mjs";
+import { countIs, eventually, launch, picture, start } from "./server.mjs";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -74,7 +74,9 @@ test("a word is found by the keyboard, and leads to its section", async () => {
   const first = await page.locator("#found a").first().getAttribute("href");
   assert.match(first, /^\/docs\//);
   await page.keyboard.press("ArrowDown");
-  assert.equal(await page.locator("#found a").nth(1).getAttribute("aria-selected"), "true");
+  await eventually(async () =>
+    assert.equal(await page.locator("#found a").nth(1).getAttribute("aria-selected"), "true"),
+  );
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("Enter");
   await page.waitForURL((u) => u.pathname + u.hash === first);
@@ -88,7 +90,7 @@ test("a word is found by the keyboard, and leads to its section", async () => {
     await page.waitForSelector(`#found a[href^="${where}"]`);
   }
   await page.fill(".search input", "zzyzx");
-  await page.getByText("Nothing is found").waitFor();
+  await page.getByText("Nothing is found").first().waitFor();
   await close();
 });
 
@@ -107,13 +109,13 @@ test("figures, copying, the theme and the contents work", async () => {
   await page.waitForFunction(() =>
     [...document.querySelectorAll("figure img.light")].every((i) => i.complete && i.naturalWidth > 0),
   );
-  assert.deepEqual(new Set(await shown()), new Set(["svglight"]));
+  await eventually(async () => assert.deepEqual(new Set(await shown()), new Set(["svglight"])));
   await page.click("button.theme"); // light
   await page.click("button.theme"); // dark
   await page.waitForFunction(() => [...document.querySelectorAll("figure img.dark")].some((i) => i.naturalWidth > 0));
-  assert.deepEqual(new Set((await shown()).map((s) => s.slice(3))), new Set(["dark"]));
+  await eventually(async () => assert.deepEqual(new Set((await shown()).map((s) => s.slice(3))), new Set(["dark"])));
   await page.goto(`${server.url}/docs/walk`);
-  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await eventually(async () => assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark"));
 
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   const code = page.locator(".code:has(pre.console)").first();
@@ -123,7 +125,7 @@ test("figures, copying, the theme and the contents work", async () => {
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   assert.ok(copied.length > 0 && !copied.includes("$ "), copied);
 
-  assert.equal(await page.locator(".contents [aria-current=page]").count(), 1);
+  await countIs(page.locator(".contents [aria-current=page]"), 1);
   await page.setViewportSize({ width: 390, height: 800 });
   await page.click("button.menu");
   await page.locator(".contents [aria-current=page]").waitFor();

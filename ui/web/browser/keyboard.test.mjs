@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { call, launch, open, start } from "./server.mjs";
+import { call, eventually, launch, open, start } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -106,9 +106,9 @@ test("the list of threads is one stop of Tab, Space chooses, and Back leads to t
   );
   await page.keyboard.press("Shift+Tab");
   await focused(page, "[role=cell] a", "back in the list");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), first);
+  await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.textContent), first));
   await page.keyboard.press("Space");
-  await page.getByText("1 chosen").waitFor();
+  await page.getByText("1 chosen").first().waitFor();
   await page.keyboard.press("Space");
   for (let i = 0; i < 30; i++) {
     const was = await page.evaluate(() => document.activeElement.textContent);
@@ -128,8 +128,8 @@ test("the list of threads is one stop of Tab, Space chooses, and Back leads to t
   await focused(page, "main, main *", "in the thread");
   await page.goBack();
   await focused(page, "[role=row][aria-current] a", "back in the list");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), name);
-  assert.equal(await scroll.evaluate((e) => e.scrollTop), top);
+  await eventually(async () => assert.equal(await page.evaluate(() => document.activeElement.textContent), name));
+  await eventually(async () => assert.equal(await scroll.evaluate((e) => e.scrollTop), top));
   await close();
 });
 
@@ -154,7 +154,7 @@ test("keys act on the thread that had the focus, also when its row moves away or
   await cancel(far); // it moves to the top, out of sight
   await onList();
   await page.keyboard.press("Space");
-  await page.getByText("1 chosen").waitFor();
+  await page.getByText("1 chosen").first().waitFor();
   await page.keyboard.press("Space");
   await page.keyboard.press("ArrowDown");
   await page.waitForFunction(

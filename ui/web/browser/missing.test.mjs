@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, open, start } from "./server.mjs";
+import { countIs, eventually, launch, open, start } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -23,7 +23,7 @@ test("what does not exist is named, with the list it would stand in, and a searc
     assert.equal(answer.status(), path.startsWith("/nope") ? 404 : 200, path);
     await page.getByRole("heading", { name: says, exact: true }).waitFor();
     await page.getByRole("button", { name: "Search for it" }).click();
-    assert.match(await page.getByRole("combobox").inputValue(), /refund-88$/);
+    await eventually(async () => assert.match(await page.getByRole("combobox").inputValue(), /refund-88$/));
     await page.keyboard.press("Escape");
     await page.getByRole("main").getByRole("link", { name: way, exact: true }).click();
     await page.waitForURL((u) => u.pathname === to);
@@ -52,6 +52,6 @@ test("a page whose server is slow holds its place, and is connecting until it wa
   await page.locator("[aria-busy=true] main [aria-hidden]").first().waitFor();
   go();
   await page.getByRole("button", { name: /^connecting since/ }).waitFor();
-  assert.equal(await page.getByRole("button", { name: /not live/ }).count(), 0);
+  await countIs(page.getByRole("button", { name: /not live/ }), 0);
   await close();
 });

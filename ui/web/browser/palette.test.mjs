@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, open, start } from "./server.mjs";
+import { eventually, launch, open, start } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -59,7 +59,7 @@ test("the palette goes to threads, programs, questions and commands, and says wh
   await type("no such thing");
   await page.getByRole("status").getByText("Nothing has that name or id").waitFor();
   await page.keyboard.press("Enter");
-  assert.ok(await list.isVisible());
+  await eventually(async () => assert.ok(await list.isVisible()));
   await page.keyboard.press("Escape");
   await list.waitFor({ state: "hidden" });
   await close();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, open, person, start } from "./server.mjs";
+import { eventually, launch, open, person, start } from "./server.mjs";
 
 let server, browser, dana, gate;
 const ask = (path, token, init = {}) =>
@@ -36,7 +36,7 @@ test("a typo is confirmed twice, goes on record, and is taken back", async () =>
   // Names are offered; those who may not have it say why, and are not chosen.
   await page.keyboard.press("ArrowDown");
   await page.getByRole("option", { name: /vera.*role viewer/ }).click({ force: true });
-  assert.equal(await to.inputValue(), "");
+  await eventually(async () => assert.equal(await to.inputValue(), ""));
   for (const [name, why] of [
     ["vera", "the role viewer"],
     [gate.requestedBy, "asked for this"],
@@ -56,7 +56,7 @@ test("a typo is confirmed twice, goes on record, and is taken back", async () =>
   assert.deepEqual(await delegations(), [], "it was sent without the second confirmation");
   await sure.check();
   await page.keyboard.press("Shift+Enter");
-  await page.getByText("You handed it to nobody-xyz").waitFor();
+  await page.getByText("You handed it to nobody-xyz").first().waitFor();
   await page.keyboard.press("t");
   await page.getByRole("textbox", { name: "reason" }).fill("a typo");
   await page.keyboard.press("Shift+Enter");
@@ -75,9 +75,9 @@ test("a known name is chosen by keys, and what is used is not taken back", async
   await page.getByRole("option", { name: /operator/ }).waitFor();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  assert.equal(await page.getByRole("combobox", { name: "to" }).inputValue(), "operator");
+  await eventually(async () => assert.equal(await page.getByRole("combobox", { name: "to" }).inputValue(), "operator"));
   await page.keyboard.press("Shift+Enter");
-  await page.getByText("You handed it to operator").waitFor();
+  await page.getByText("You handed it to operator").first().waitFor();
   await page.keyboard.press("t");
   await page.getByRole("textbox", { name: "reason" }).waitFor();
   await send(`/api/gates/${gate.id}/approve`, server.token, {});

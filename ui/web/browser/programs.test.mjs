@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, open, start } from "./server.mjs";
+import { eventually, launch, open, start, textIs } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -30,7 +30,7 @@ test("a node says how many threads are in which status, and each number is that 
       .click();
     await rows(n);
   }
-  assert.match(await page.locator("[role=row]:has([role=cell])").innerText(), /done\s+interrupted, fork-\d/);
+  await textIs(page.locator("[role=row]:has([role=cell])"), /done\s+interrupted, fork-\d/);
   await page.goto(`${server.url}/programs/invoice`);
   await places.getByRole("link", { name: "failed, 1 at pay" }).click();
   await page.waitForURL((u) => u.search === "?status=failed&program=invoice&node=pay");
@@ -50,7 +50,13 @@ test("a run is started with the input of an earlier one, another amount, a name 
   await form.getByRole("button", { name: "Start" }).click();
   await form.getByText("“Amount” must be a number, with a point as in 12.50.").waitFor();
   await page.waitForFunction(() => document.activeElement?.getAttribute("aria-invalid") === "true");
-  assert.equal(await page.evaluate(() => document.activeElement.value), "12.3x", "the focus is not on the wrong field");
+  await eventually(async () =>
+    assert.equal(
+      await page.evaluate(() => document.activeElement.value),
+      "12.3x",
+      "the focus is not on the wrong field",
+    ),
+  );
   await amount.fill("12.30");
   await form.getByText("Name, time and labels").click();
   await form.getByRole("textbox", { name: "Thread" }).fill("invoice-a/b");
@@ -67,7 +73,12 @@ test("a run is started with the input of an earlier one, another amount, a name 
   assert.doesNotMatch(sent.input, /"Receipt"|"Outcome"|null|""/, "what was left empty is sent");
   assert.deepEqual(sent.labels, { team: "blue" });
   await page.waitForFunction(() => document.activeElement?.textContent === "invoice-a/b");
-  assert.ok(await form.getByRole("button", { name: "Started" }).isDisabled(), "the same may be started at once again");
+  await eventually(async () =>
+    assert.ok(
+      await form.getByRole("button", { name: "Started" }).isDisabled(),
+      "the same may be started at once again",
+    ),
+  );
   await form.getByRole("button", { name: "Start another like it" }).click();
   await form.getByRole("textbox", { name: "Thread" }).fill("invoice-a/b"); // once more
   await form.getByRole("button", { name: "Start", exact: true }).click();
@@ -134,7 +145,7 @@ test("what is typed stays while somebody looks elsewhere, and a lost answer begi
   await link.waitFor();
   assert.deepEqual(keys, [keys[0], keys[0]], "a lost answer or a double click is another run");
   const name = await link.textContent();
-  assert.equal(await link.getAttribute("href"), `/threads/${name}`);
+  await eventually(async () => assert.equal(await link.getAttribute("href"), `/threads/${name}`));
   assert.doesNotMatch(name, /…/, "the name is not whole");
   await screens.getByRole("link", { name: "Threads" }).click();
   await page.goBack();

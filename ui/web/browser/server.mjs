@@ -112,6 +112,28 @@ export async function open(browser, server, path, { token = server.token, ...opt
   };
 }
 
+/** eventually tries what is asserted of a page until it holds, and fails as the last try after ten seconds. */
+export async function eventually(holds) {
+  for (const until = Date.now() + 10_000; ; await new Promise((done) => setTimeout(done, 50)))
+    try {
+      return await holds();
+    } catch (e) {
+      if (Date.now() > until) throw e;
+    }
+}
+
+/** textIs waits until a part of a page reads so: parts of a page come when their answers do. */
+export const textIs = (part, text, ...message) =>
+  eventually(async () => {
+    const read = await part.innerText({ timeout: 10_000 });
+    if (text instanceof RegExp) assert.match(read, text, ...message);
+    else assert.equal(read, text, ...message);
+  });
+
+/** countIs waits until a page has so many of something. */
+export const countIs = (parts, count, ...message) =>
+  eventually(async () => assert.equal(await parts.count(), count, ...message));
+
 /** wrongClock has the device of a page go wrong by so many milliseconds, from its next load on. */
 export const wrongClock = (page, ms) =>
   page.addInitScript((by) => {

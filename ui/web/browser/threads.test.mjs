@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, open, start } from "./server.mjs";
+import { eventually, launch, open, start, textIs } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -50,7 +50,7 @@ test("threads are found, narrowed and opened with the keyboard alone, and the ad
   await page.getByRole("searchbox").fill("customer=C-450");
   await page.keyboard.press("Enter");
   await page.waitForURL(/label=customer%3DC-450/);
-  await page.getByText("No thread fits").waitFor();
+  await page.getByText("No thread fits").first().waitFor();
   await page.getByRole("link", { name: "All", exact: true }).click();
   await page.waitForFunction(() => document.querySelector("[role=cell] a")?.innerText === "refund-8877");
   await close();
@@ -99,26 +99,23 @@ test("several threads are cancelled: what would be done, a confirmation, and wha
   await page.waitForSelector(rows);
   const all = await names(page);
   await page.getByRole("checkbox", { name: "select all that are shown" }).check();
-  await page.getByText(`${all.length} chosen`).waitFor();
+  await page.getByText(`${all.length} chosen`).first().waitFor();
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Cancel threads" });
   const go = dialog.getByRole("button", { name: /^Cancel \d+ threads$/ });
   await go.waitFor();
   const n = Number(/\d+/.exec(await go.innerText())[0]);
   assert.ok(n > 1 && n < all.length, `${n} of ${all.length} would be cancelled`);
-  assert.ok(await go.isDisabled(), "it needs no confirmation");
+  await eventually(async () => assert.ok(await go.isDisabled(), "it needs no confirmation"));
   const { status } = await called(page, "DELETE", "/api/threads/newsletter-staff"); // meanwhile
   assert.equal(status, 200);
   await dialog.getByRole("textbox", { name: /Reason/ }).fill("the offer is over");
   await dialog.getByRole("textbox", { name: /Type/ }).fill(String(n));
   await page.keyboard.press("Enter");
   await dialog.getByText(`${n - 1} threads cancelled, 1 failed.`).waitFor();
-  assert.match(
-    await dialog.getByRole("region", { name: "Failed" }).innerText(),
-    /newsletter-staff\s+there is no thread/,
-  );
+  await textIs(dialog.getByRole("region", { name: "Failed" }), /newsletter-staff\s+there is no thread/);
   await dialog.getByRole("button", { name: /^Close/ }).click();
-  await page.getByText("1 chosen").waitFor();
+  await page.getByText("1 chosen").first().waitFor();
   await page.waitForFunction(() => document.querySelectorAll("[role=row]:has([role=cell])").length > 0);
   const left = await called(page, "GET", "/api/threads?q=newsletter-&status=cancelled");
   assert.equal(JSON.parse(left.text).items.length >= n - 1, true, left.text);
@@ -137,7 +134,7 @@ test("rows stay under a resting mouse: new ones wait until they are asked for, o
   const aimed = await under.innerText();
   await begin("held-1");
   await page.getByRole("button", { name: "1 new" }).waitFor();
-  assert.equal(await under.innerText(), aimed);
+  await textIs(under, aimed);
   await page.getByRole("button", { name: "1 new" }).click();
   await page.getByRole("link", { name: "held-1", exact: true }).waitFor();
   await begin("held-2");

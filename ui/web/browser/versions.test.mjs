@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, open, person, start } from "./server.mjs";
+import { countIs, eventually, launch, open, person, start, textIs } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -23,7 +23,6 @@ test("a resume says what is tried again under whose decision, with its values, b
   await page.getByRole("button", { name: "Resume", exact: true }).first().click();
   const plan = page.getByRole("group", { name: "what the resume does" });
   await plan.getByText("pay is tried again: attempt 3").waitFor();
-  const text = await plan.innerText();
   for (const said of [
     /the approval of carol/,
     /People are not asked again/,
@@ -31,7 +30,7 @@ test("a resume says what is tried again under whose decision, with its values, b
     /Lopez Logistics/,
     /limit for this day/,
   ])
-    assert.match(text, said);
+    await textIs(plan, said);
   const before = (await read("/threads/invoice-1009")).tail.seq;
   await page.keyboard.press("Escape");
   assert.equal((await read("/threads/invoice-1009")).tail.seq, before);
@@ -53,9 +52,9 @@ test("a release leads to its version, which is looked at, listed and found", asy
   await note.getByText("Verified in this browser.").waitFor();
   await note.getByText("Nothing has begun under its name since").waitFor();
   await page.waitForSelector("[data-rows] li a[aria-current]");
-  assert.equal(await page.locator("[data-rows] li").count(), rows);
+  await eventually(async () => assert.equal(await page.locator("[data-rows] li").count(), rows));
   for (const name of ["Resume", "Cancel", "Release"])
-    assert.equal(await page.getByRole("button", { name, exact: true }).count(), 0, name);
+    await countIs(page.getByRole("button", { name, exact: true }), 0, name);
   const gate = (await read("/threads/refund-8888/outline?generation=1&details=true")).items.flatMap(
     (r) => r.gates ?? [],
   )[0];
@@ -63,12 +62,12 @@ test("a release leads to its version, which is looked at, listed and found", asy
   await page.getByRole("link", { name: "refund-8888", exact: true }).first().click();
   await page.waitForURL(/version=1/); // the thread of now has no such checkpoint
   await page.goto(`${server.url}/threads/refund-8888`);
-  await page.getByText("The thread was released").waitFor();
+  await page.getByText("The thread was released").first().waitFor();
   await page.getByRole("link", { name: "version 1" }).waitFor();
   await page.goto(`${server.url}/threads?released=yes`);
   await page.getByRole("row").filter({ hasText: "refund-8888" }).waitFor();
   await page.goto(`${server.url}/threads/refund-8888?version=9`);
-  await page.getByText("There is no version 9 of the thread").waitFor();
+  await page.getByText("There is no version 9 of the thread").first().waitFor();
   await close();
 });
 
@@ -76,7 +75,7 @@ test("a wait says what it is in words, and a signal is sent with its value as it
   const [timer] = (await read("/gates?kind=timer&state=open&limit=1")).items;
   const { page, close } = await open(browser, server, `/gates/${timer.id}`);
   await page.getByRole("heading", { name: "Sleeps until a time" }).waitFor();
-  assert.equal(await page.getByRole("button", { name: /Approve|Reject|Respond|Edit/ }).count(), 0);
+  await countIs(page.getByRole("button", { name: /Approve|Reject|Respond|Edit/ }), 0);
   const [task] = (await read("/gates?kind=task&state=open&limit=1")).items;
   await page.goto(`${server.url}/gates/${task.id}`);
   await page.getByRole("heading", { name: `Waits for a worker that does ${task.call.task}` }).waitFor();
@@ -90,14 +89,14 @@ test("a wait says what it is in words, and a signal is sent with its value as it
   const value = dialog.getByLabel("value, as JSON");
   const send = dialog.getByRole("button", { name: /^Send it/ });
   await value.fill("by mail");
-  assert.ok(await send.isDisabled());
+  await eventually(async () => assert.ok(await send.isDisabled()));
   await value.fill('"9007199254740993.10 by mail"');
   await send.click();
   await dialog.waitFor({ state: "hidden" });
   const log = await (await ask(`/threads/${gate.thread}/log?order=desc&limit=20`)).text();
   assert.match(log, /"9007199254740993\.10 by mail"/);
   await page.goto(`${server.url}/gates/${gate.id}`);
-  await page.getByText("The signal came.").waitFor();
+  await page.getByText("The signal came.").first().waitFor();
   await close();
 });
 
@@ -106,7 +105,7 @@ test("who may not decide is not offered a signal", async () => {
   const [gate] = (await read("/gates?kind=signal&limit=1&state=decided")).items;
   const { page, close } = await open(browser, { ...server, token }, `/gates/${gate.id}`);
   await page.getByRole("heading", { name: /signal/ }).waitFor();
-  assert.equal(await page.getByRole("button", { name: "Send the signal" }).count(), 0);
+  await countIs(page.getByRole("button", { name: "Send the signal" }), 0);
   await close();
 });
 

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, start } from "./server.mjs";
+import { eventually, launch, start } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -64,7 +64,7 @@ test("a question is approved, its thread forked with another amount, both compar
   await page.waitForFunction(() =>
     document.querySelector("[aria-label='checkpoints, the newest first']")?.textContent.includes("77.10"),
   );
-  assert.equal(new URL(page.url()).pathname, main);
+  await eventually(async () => assert.equal(new URL(page.url()).pathname, main));
 
   await inspector.getByRole("button", { name: /^Compare/ }).click();
   const pin = inspector.getByLabel("pin as A");
@@ -72,7 +72,9 @@ test("a question is approved, its thread forked with another amount, both compar
   await pin.selectOption(head);
   const changed = inspector.locator("[role=listitem]", { hasText: "Amount" }).first();
   await changed.getByText("77.10").waitFor();
-  assert.ok((await changed.innerText()).includes(was), `both amounts stand there: ${await changed.innerText()}`);
+  await eventually(async () =>
+    assert.ok((await changed.innerText()).includes(was), `both amounts stand there: ${await changed.innerText()}`),
+  );
 
   await inspector.getByRole("button", { name: "Entry" }).click();
   await inspector.getByText(sound).waitFor();
