@@ -11,7 +11,7 @@ import "./shell/came";
 import { applyTheme } from "./shell/theme";
 
 applyTheme();
-loadAhead(location.pathname);
+loadAhead(location);
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root");
 createRoot(root).render(

@@ -4,8 +4,10 @@
 import { Inbox, Split, Workflow, type LucideIcon } from "lucide-react";
 import { ChartNoAxesColumn, Server, ShieldCheck } from "lucide-react";
 import type { ComponentType, FunctionComponent } from "react";
+import { readAhead } from "./data/head";
 import { later as part } from "./parts/later";
 import { Skeleton } from "./parts/notice";
+import { threadOf, whereOf } from "./thread/address";
 
 export type Params = Record<string, string>;
 
@@ -16,6 +18,8 @@ export type Screen = {
   name?: string;
   icon?: LucideIcon;
   also?: string;
+  /** read begins to read what the screen shows first, by its address. */
+  read?: (path: string, search: string) => void;
 };
 
 /** later loads a screen when it is first looked at. */
@@ -50,6 +54,9 @@ export const screens: Screen[] = [
   {
     path: "/threads/:id",
     screen: later(async () => (await import("./thread/open")).ThreadScreen),
+    read: (path, search) => {
+      if (!whereOf(search).version) readAhead(threadOf(path, search));
+    },
   },
   {
     path: "/programs",
@@ -86,8 +93,9 @@ export const screens: Screen[] = [
   },
 ];
 
-/** loadAhead begins to load the screen of an address, so that it comes while the person is looked up. */
-export function loadAhead(address: string) {
-  const here = screens.find(({ path }) => RegExp(`^${path.replace(/:\w+/, "[^/]+")}$`).test(address));
+/** loadAhead begins to load the screen of an address and what it shows, so that they come while the person is looked up. */
+export function loadAhead({ pathname, search }: Location) {
+  const here = screens.find(({ path }) => RegExp(`^${path.replace(/:\w+/, "[^/]+")}$`).test(pathname));
+  here?.read?.(pathname, search);
   here?.screen.begin().catch(() => {}); // it is tried again where it is shown
 }

@@ -2,16 +2,12 @@ import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useEffect, useMemo, useRef } from "react";
 import { api, get, type Schemas } from "../api/client";
 import { inThread } from "../thread/address";
+import { headQuery, readRows, threadQuery, type Of } from "./head";
 
 type Row = Schemas["Row"];
 
 /** useThread reads a thread's summary, or what it was as a released version. */
-export const useThread = (thread: string, version?: string) =>
-  useQuery({
-    queryKey: ["live", "thread", thread, version ?? ""],
-    queryFn: ({ signal }) =>
-      get(api.GET("/api/threads/{id}", { signal, params: inThread(thread, version ? { version } : {}) })),
-  });
+export const useThread = (thread: string, version?: string) => useQuery(threadQuery(thread, version));
 
 /** useUsage adds up what a thread used of models. Its log is read for it, so now and then. */
 export const useUsage = (thread: string) =>
@@ -22,46 +18,9 @@ export const useUsage = (thread: string) =>
     queryFn: ({ signal }) => get(api.GET("/api/threads/{id}/usage", { signal, params: inThread(thread) })),
   });
 
-const firstPage = 200;
 const nextPage = 1000;
 /** So many rows are read by themselves; those before are read once somebody scrolls there. */
 const most = 20_000;
-
-/** Of is what rows are of: a thread as it is, or a released generation of it. */
-type Of = { thread: string; generation?: number };
-
-const readRows = ({ thread, generation }: Of, limit: number, cursor: string | undefined, signal: AbortSignal) =>
-  get(
-    api.GET("/api/threads/{id}/outline", {
-      signal,
-      params: inThread(thread, {
-        details: true,
-        limit,
-        ...(cursor ? { cursor } : {}),
-        ...(generation ? { generation } : {}),
-      }),
-    }),
-  );
-
-/** A Head is the newest rows down to a place in the list, from which the others are read. */
-type Head = { rows: Row[]; next: string | undefined };
-
-/** readHead reads what is new. Rows that were read before and are older stay as they are. */
-async function readHead(of: Of, before: Head | undefined, signal: AbortSignal): Promise<Head> {
-  const known = before?.rows[0]?.seq;
-  const fresh: Row[] = [];
-  let cursor: string | undefined;
-  for (;;) {
-    const page = await readRows(of, firstPage, cursor, signal);
-    fresh.push(...page.items);
-    cursor = page.next;
-    const oldest = fresh.at(-1)?.seq;
-    if (!cursor || oldest === undefined) return { rows: fresh, next: undefined };
-    if (before === undefined || known === undefined) return { rows: fresh, next: cursor };
-    if (oldest <= known) return { rows: [...fresh, ...before.rows.filter((r) => r.seq < oldest)], next: before.next };
-    if (fresh.length >= 10 * firstPage) return { rows: fresh, next: cursor };
-  }
-}
 
 /**
  * useRows reads a thread's rows by page, the newest first, and follows its head. Rows do not change once
@@ -70,21 +29,14 @@ async function readHead(of: Of, before: Head | undefined, signal: AbortSignal): 
 export function useRows(of: Of | undefined, waiting: string[] | undefined) {
   const client = useQueryClient();
   const { thread, generation } = of ?? { thread: "" };
-  const key = ["live", "rows", thread, generation ?? 0];
-  const head = useQuery({
-    queryKey: key,
-    enabled: of !== undefined,
-    queryFn: ({ signal }) =>
-      readHead({ thread, ...(generation ? { generation } : {}) }, client.getQueryData<Head>(key), signal),
-    structuralSharing: false,
-  });
+  const rowsOf = { thread, ...(generation ? { generation } : {}) };
+  const head = useQuery({ ...headQuery(rowsOf), enabled: of !== undefined });
   const anchor = head.data?.next;
   const older = useInfiniteQuery({
     queryKey: ["rows", thread, anchor],
     enabled: anchor !== undefined,
     initialPageParam: anchor,
-    queryFn: ({ pageParam, signal }) =>
-      readRows({ thread, ...(generation ? { generation } : {}) }, nextPage, pageParam, signal),
+    queryFn: ({ pageParam, signal }) => readRows(rowsOf, nextPage, pageParam, signal),
     getNextPageParam: (last) => last.next,
     structuralSharing: false,
     staleTime: Infinity,
