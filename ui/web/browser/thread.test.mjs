@@ -303,3 +303,38 @@ test("the draft of a fork at a run that failed says what is tried, asked and kep
   await textIs(lists, /What else pay asks or does is not known/);
   await close();
 });
+
+test("the header says how the branch that is shown stands, and the thread once where that is another", async () => {
+  const { page, close } = await open(browser, server, "/threads/refund-8877?branch=main");
+  const bar = page.locator("header").first();
+  const facts = page.locator("main dl").first();
+  await bar.getByText("thread waiting", { exact: true }).waitFor();
+  await bar.getByText("done", { exact: true }).waitFor();
+  await facts.getByText("main ended").waitFor();
+  await page.keyboard.press("]");
+  await page.waitForURL(/branch=fork-1/);
+  await bar.getByText("thread waiting", { exact: true }).waitFor({ state: "detached" });
+  await bar.getByText("waiting", { exact: true }).waitFor();
+  await page.setViewportSize({ width: 390, height: 800 });
+  await facts.getByText("waiting", { exact: true }).waitFor();
+  await page.keyboard.press("[");
+  await facts.getByText("thread waiting", { exact: true }).waitFor();
+  await close();
+});
+
+test("where Resume goes on is said once the head is read", async () => {
+  const { page, close } = await open(browser, server, "/threads?status=interrupted");
+  let go;
+  const held = new Promise((done) => (go = done));
+  await page.route(/\/api\/(checkpoints\/|threads\/[^/]+\/outline)/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByRole("link", { name: "research-freight" }).click();
+  const stopped = page.locator("main dl div", { hasText: /^stopped/ });
+  await stopped.locator("[aria-hidden]").waitFor();
+  assert.equal(await stopped.innerText(), "stopped");
+  go();
+  await stopped.getByText("before publish; Resume goes on there").waitFor();
+  await close();
+});

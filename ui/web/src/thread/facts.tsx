@@ -8,10 +8,11 @@ import { Chip } from "../parts/chip";
 import { Id, named } from "../parts/id";
 import { Said } from "../parts/said";
 import { At } from "../parts/time";
-import { addressOf, standing } from "../threads/filter";
+import { addressOf } from "../threads/filter";
 import { threadPath } from "./address";
 import { isOver, overOf } from "./ending";
 import { asksPeople, isFork } from "./items";
+import { Standing } from "./standing";
 import { VersionLinks } from "./versions";
 import css from "./header.module.css";
 
@@ -28,29 +29,28 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
   const end = overOf(thread, branch);
   const ending = useEnding(end?.head);
   const several = (thread.branches ?? []).length > 1;
-  const ended = end && (ending.data ?? (ending.isPending && "…"));
+  const ended = end && (ending.data ?? ending.isPending);
   const program = useProgram(thread.graph ?? "");
   const version = at.data?.fingerprint;
   const served = program.data?.version;
   const [all, setAll] = useState(false);
   const labels = Object.entries(thread.labels ?? {}).filter(([name]) => name !== "parent");
-  const state = standing(thread);
   const first = useFirstRow(thread.thread, thread.generation);
   const called = useCalled(thread.thread);
   const source = first.data?.source?.thread === thread.thread ? undefined : first.data?.source;
-  const note = useCopied(thread.thread, source && thread.generation).data;
+  const copied = useCopied(thread.thread, source && thread.generation);
+  const note = copied.data;
+  const unsure = first.isLoading || (!!source && copied.isLoading);
   const isCopy = source !== undefined && first.data !== null && (!!note || !isFork(first.data ?? { kind: "" }));
   const caller = thread.labels?.parent;
   return (
     <dl className={css.facts}>
-      {state && (
-        <div className={css.narrow}>
-          <dt className="visually-hidden">status</dt>
-          <dd>
-            <Chip state={state} />
-          </dd>
-        </div>
-      )}
+      <div className={css.narrow}>
+        <dt className="visually-hidden">status</dt>
+        <dd>
+          <Standing thread={thread} branch={branch} />
+        </dd>
+      </div>
       {isCopy && (
         <Fact name="copied">
           <At at={thread.createdAt} />
@@ -63,7 +63,7 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
         </Fact>
       )}
       <Fact name={isCopy ? "the original started" : "started"}>
-        <At at={isCopy && first.data ? first.data.at : thread.createdAt} />
+        {unsure ? <Coming /> : <At at={isCopy && first.data ? first.data.at : thread.createdAt} />}
         {first.data?.by && (
           <>
             {" "}
@@ -72,14 +72,16 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
         )}
       </Fact>
       {ended && (
-        <Fact name={several ? of(end.branch, "ended") : "ended"}>{ending.data ? <At at={ended} /> : ended}</Fact>
+        <Fact name={several ? of(end.branch, "ended") : "ended"}>
+          {ending.data ? <At at={ending.data} /> : <Coming />}
+        </Fact>
       )}
       {(!ended || !isOver(thread.status)) && (
         <Fact name="last entry">
           <At at={thread.updatedAt} />
         </Fact>
       )}
-      {!thread.release && <Stops thread={thread} branch={branch} next={at.data?.next ?? []} />}
+      {!thread.release && <Stops thread={thread} branch={branch} head={at} />}
       {thread.lease?.held && (
         <Fact name="runs on">
           <Said>{named(thread.lease.owner)}</Said>
@@ -105,7 +107,7 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
           <Chip state="unknown" also={countOf(thread.unknownEffects ?? 0, "effect")} />
         </Fact>
       )}
-      {source && (
+      {source && !unsure && (
         <Fact name={isCopy ? "copy of" : "forked from"}>
           <Link href={threadPath(source.thread, { at: source.id })}>
             <Said>{named(source.thread)}</Said>
@@ -152,19 +154,15 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
   );
 }
 
+type StopsProps = { thread: Thread; branch: string; head: ReturnType<typeof useHeader> };
+
 /** Stops says why a branch does not go on: it was interrupted, or waits for something that no person answers. */
-function Stops({ thread, branch, next }: { thread: Thread; branch: string; next: string[] }) {
+function Stops({ thread, branch, head }: StopsProps) {
   const status = thread.branches?.find((b) => b.branch === branch)?.status;
   if (status === "interrupted")
     return (
       <Fact name={(thread.branches ?? []).length > 1 ? of(branch, "stopped") : "stopped"}>
-        {next.length > 0 ? (
-          <>
-            before <Said>{next.join(", ")}</Said>; Resume goes on there
-          </>
-        ) : (
-          "Resume goes on from its head"
-        )}
+        <Resumes head={head} />
       </Fact>
     );
   const wait = thread.waiting?.find((w) => w.branch === branch);
@@ -188,7 +186,23 @@ function Stops({ thread, branch, next }: { thread: Thread; branch: string; next:
   );
 }
 
+/** Resumes says where a branch goes on that was interrupted, once its head is read. */
+function Resumes({ head }: Pick<StopsProps, "head">) {
+  if (head.isPending) return <Coming />;
+  if (!head.data) return "its head cannot be read now";
+  const { next } = head.data;
+  if (!next?.length) return "Resume goes on from its head";
+  return (
+    <>
+      before <Said>{next.join(", ")}</Said>; Resume goes on there
+    </>
+  );
+}
+
 const waits: Record<string, string> = { timer: "its time,", task: "a worker", thread: "another thread's end" };
+
+/** Coming holds the place of a fact that is being read. */
+const Coming = () => <i aria-hidden className={css.coming} />;
 
 /** of names the branch that a fact is of. */
 const of = (branch: string, name: string) => (

@@ -10,12 +10,12 @@ import { Said } from "../parts/said";
 import { Unserved } from "../programs/unserved";
 import { Bar } from "../shell/bar";
 import { useCommands } from "../shell/commands";
-import { standing } from "../threads/filter";
 import { actions, allowed, signalsOf, type ActionKey, type Done } from "./actions";
 import { threadPath } from "./address";
 import { asksPeople } from "./items";
 import { Confirm } from "./confirm";
 import { countOf, Facts } from "./facts";
+import { Standing } from "./standing";
 import { Usage } from "./usage";
 import css from "./header.module.css";
 
@@ -42,7 +42,6 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
   const may = allowed(thread, branch).filter((a) => operator || (decides && (a === "answer" || a === "signal")));
   const shown = may.filter((a) => !["hold", "unhold", "copy", "export", "delete"].includes(a)).slice(0, 3);
   const rest = may.filter((a) => !shown.includes(a));
-  const state = standing(thread);
   const question = thread.waiting?.find((w) => w.branch === branch && asksPeople(w));
   const run = (a: ActionKey) => {
     if (a === "fork") fork();
@@ -79,11 +78,9 @@ export function Header({ thread, branch, at, head, effects, fork, done }: Props)
           )
         }
       >
-        {state && (
-          <span className={css.chip}>
-            <Chip state={state} />
-          </span>
-        )}
+        <span className={css.chip}>
+          <Standing thread={thread} branch={branch} />
+        </span>
         {thread.release && (
           <span className={css.chip}>
             <Chip state="archived" also={`version ${thread.release.version}`} />
