@@ -59,6 +59,7 @@ test("a page whose session ends says so, keeps what was typed, and a logout empt
   const confirm = page.locator("article footer form").getByRole("button", { name: "Approve" });
   await confirm.click();
   await page.getByText("You are logged out.").first().waitFor(); // by the answer, not by the next look
+  await page.getByRole("button", { name: /^logged out since/ }).waitFor(); // the stream of before ends later
   const failure = page.locator("[role=alert]", { hasText: "Your session has ended." }).first();
   await failure.waitFor();
   assert.doesNotMatch(await page.locator("main").innerText(), /Authorization|Bearer/);
@@ -70,12 +71,28 @@ test("a page whose session ends says so, keeps what was typed, and a logout empt
   await second.fill("#token", server.token);
   await Promise.all([second.waitForURL((u) => u.pathname === "/"), second.click("form button.primary")]);
   await page.getByText("You are logged out.").waitFor({ state: "detached" }); // nobody has to look at it
+  await page.getByRole("button", { name: "live", exact: true }).waitFor();
   if (!(await confirm.isVisible())) await page.getByRole("button", { name: "Approve" }).first().click();
   await eventually(async () => assert.equal(await page.inputValue('form [aria-label="reason"]'), "as agreed"));
 
+  let go;
+  const held = new Promise((done) => (go = done));
+  await page.route("**/login?*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  // A page that is being left answers no locator: it says by itself what its header reads.
+  const told = page.waitForEvent("console", (m) => m.text().startsWith("logged out"));
+  await page.evaluate(() => {
+    const chip = document.querySelector("header button[aria-label=live]");
+    new MutationObserver(() => console.info(chip.ariaLabel)).observe(chip, { attributes: true });
+  });
   await second.getByRole("button", { name: "Account" }).click();
   await second.getByRole("button", { name: "Log out" }).click();
+  await told;
+  go();
   await page.waitForURL((u) => u.pathname === "/login");
+  assert.equal(await page.getByText(/live/).count(), 0);
   await close();
   await browser.close();
   await server.stop();

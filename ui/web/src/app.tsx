@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { Route, Switch, useLocation } from "wouter";
 import { Problem } from "./api/client";
 import { useMe } from "./data/me";
-import { arrive, login, queries } from "./data/query";
+import { arrive, gone, login, queries } from "./data/query";
 import { Boundary } from "./parts/boundary";
 import { later } from "./parts/later";
 import { Failure } from "./parts/notice";
@@ -19,6 +19,7 @@ export function App() {
   useEffect(() => {
     if (out && !me.data) login();
   }, [out, me.data]);
+  useEffect(() => gone(out), [out]);
   const name = me.data?.name;
   const before = useRef(name);
   useEffect(() => {

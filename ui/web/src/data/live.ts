@@ -11,6 +11,8 @@ export type Live = {
   ever: boolean;
   paused: boolean;
   since: number;
+  /** out is since when nobody is logged in here. */
+  out?: number | undefined;
 };
 type Message = { kind: "event" } | { kind: "state"; live: boolean; since: number } | { kind: "who" };
 
@@ -79,6 +81,16 @@ export class Feed {
     this.state = { ...this.state, paused: !this.state.paused, since: now() };
     for (const l of this.listeners) l();
     this.mark();
+  }
+
+  /**
+   * out notes whether nobody is logged in. The stream of who was ends only with the next look of the server
+   * at the session, or is that of another tab.
+   */
+  out(out: boolean) {
+    if (out === !!this.state.out) return;
+    this.state = { ...this.state, out: out ? now() : undefined };
+    for (const l of this.listeners) l();
   }
 
   private async follow(): Promise<void> {

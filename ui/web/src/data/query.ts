@@ -36,6 +36,7 @@ session.onmessage = ({ data }: MessageEvent<"in" | "out">) => {
   if (data === "in") return void queries.invalidateQueries({ queryKey: ["me"] });
   queries.clear();
   ownedBy(undefined);
+  gone(true);
   login();
 };
 
@@ -71,6 +72,9 @@ export const more = (list: { isFetching: boolean; fetchNextPage: () => Promise<u
 };
 
 let feed: Feed | undefined;
+
+/** gone tells the feed whether nobody is logged in. */
+export const gone = (is: boolean) => feed?.out(is);
 
 /** live returns the feed of this tab, and begins it the first time. */
 export const live = () => (feed ??= new Feed(stale, who));

@@ -1,7 +1,7 @@
 import { useEffect, type ReactNode } from "react";
 import { Link } from "wouter";
 import { useVersion } from "../data/me";
-import { live } from "../data/query";
+import { live as feedOf } from "../data/query";
 import { exact } from "../parts/time";
 import { Key } from "../parts/key";
 import { openPalette } from "./open";
@@ -64,21 +64,25 @@ function Demo() {
 
 /** LiveState says whether the screen follows what is recorded. A click pauses it. */
 function LiveState() {
-  const feed = live();
-  const { live: on, ever, paused, since } = feed.use();
+  const feed = feedOf();
+  const { live, ever, paused, out, since: changed } = feed.use();
+  const on = live && !out;
+  const since = out ?? changed;
   const at = exact(new Date(since).toISOString());
-  const word = paused ? "paused" : on ? "live" : ever ? "not live" : "connecting";
+  const word = out ? "logged out" : paused ? "paused" : on ? "live" : ever ? "not live" : "connecting";
   return (
     <button
       type="button"
       className={on && !paused ? css.live : `${css.live} ${css.off}`}
       onClick={() => feed.pause()}
       title={
-        paused
-          ? `paused since ${at}: go on`
-          : on
-            ? "what is recorded is shown as it happens: pause"
-            : `the server is not heard since ${at}; it is tried again`
+        out
+          ? `nobody is logged in here since ${at}`
+          : paused
+            ? `paused since ${at}: go on`
+            : on
+              ? "what is recorded is shown as it happens: pause"
+              : `the server is not heard since ${at}; it is tried again`
       }
       aria-label={`${word}${on && !paused ? "" : ` since ${at}`}`}
     >
