@@ -21,11 +21,31 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 	if r.To == 0 || r.To > valid.MaxSeq {
 		r.To = valid.MaxSeq
 	}
-	return db.Pages(ctx, s.read, doing, r.Limit, func(c *db.Conn, p *db.Page[*posthouse.Entry]) (bool, error) {
-		if r.Seqs != nil {
-			return s.readSeqs(ctx, c, p, thread, &r)
+	return db.Pages(ctx, s.read, doing, r.Limit, func(c *db.Conn, p *db.Page[*posthouse.Entry]) (more bool, err error) {
+		if r.Seqs == nil {
+			return s.readRange(ctx, c, p, thread, &r)
 		}
-		return s.readRange(ctx, c, p, thread, &r)
+		for len(r.Seqs) > 0 && !p.Full() {
+			err := s.packs.readOne(ctx, c, p, posthouse.Ref{Thread: thread, Seq: r.Seqs[0]}, r.Headers)
+			if err != nil {
+				return false, err
+			}
+			r.Seqs = r.Seqs[1:]
+		}
+		return len(r.Seqs) > 0, nil
+	})
+}
+
+// ReadAll implements [lists.BulkReader]: entries share read transactions.
+func (s *Store) ReadAll(ctx context.Context, refs []posthouse.Ref, headers bool) iter.Seq2[*posthouse.Entry, error] {
+	return db.Pages(ctx, s.read, "read entries", 0, func(c *db.Conn, p *db.Page[*posthouse.Entry]) (more bool, err error) {
+		for len(refs) > 0 && !p.Full() {
+			if err := s.packs.readOne(ctx, c, p, refs[0], headers); err != nil {
+				return false, err
+			}
+			refs = refs[1:]
+		}
+		return len(refs) > 0, nil
 	})
 }
 
@@ -50,7 +70,7 @@ func (s *Store) readRange(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 		if p.Full() {
 			return true, nil
 		}
-		e, err := s.readRow(ctx, c, p, stmt, thread, r.Headers)
+		e, err := s.packs.readRow(ctx, c, p, stmt, thread, r.Headers)
 		if err != nil {
 			return false, err
 		}
@@ -68,7 +88,7 @@ func (s *Store) readRange(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 }
 
 // readRow adds the entry in the statement's row to the page.
-func (s *Store) readRow(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], stmt *sqlite.Stmt, thread string, headers bool) (*posthouse.Entry, error) {
+func (ps *packs) readRow(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], stmt *sqlite.Stmt, thread string, headers bool) (*posthouse.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -79,7 +99,7 @@ func (s *Store) readRow(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.E
 	n := len(e.Header)
 	if !headers {
 		b := layout.ScanBody(stmt)
-		if err := s.packs.unpack(c, &b); err != nil {
+		if err := ps.unpack(c, &b); err != nil {
 			return nil, err
 		}
 		if err := b.Split(e); err != nil {
@@ -91,28 +111,24 @@ func (s *Store) readRow(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.E
 	return e, nil
 }
 
-// readSeqs reads entries one by one, in the order asked.
-func (s *Store) readSeqs(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], thread string, r *posthouse.Range) (more bool, err error) {
+// readOne adds an entry to the page, if there is one at the place.
+func (ps *packs) readOne(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], at posthouse.Ref, headers bool) error {
 	k := qReadOne
-	if r.Headers {
+	if headers {
 		k = qReadOneHeader
 	}
-	for len(r.Seqs) > 0 && !p.Full() {
-		seq := r.Seqs[0]
-		r.Seqs = r.Seqs[1:]
-		if seq > valid.MaxSeq {
-			continue
+	if at.Seq > valid.MaxSeq {
+		return nil
+	}
+	for stmt, err := range c.Rows(k, at.Thread, at.Seq) {
+		if err == nil {
+			_, err = ps.readRow(ctx, c, p, stmt, at.Thread, headers)
 		}
-		for stmt, err := range c.Rows(k, thread, seq) {
-			if err == nil {
-				_, err = s.readRow(ctx, c, p, stmt, thread, r.Headers)
-			}
-			if err != nil {
-				return false, err
-			}
+		if err != nil {
+			return err
 		}
 	}
-	return len(r.Seqs) > 0, nil
+	return nil
 }
 
 // Find implements [posthouse.Store].

@@ -21,7 +21,7 @@ import (
 )
 
 // A Store keeps threads in one SQLite database. Besides [posthouse.Store] it is
-// a Watcher, Compacter, Backuper, Excluder, Checker, SlotLister, BulkAppender and Weaker.
+// a Watcher, Compacter, Backuper, Excluder, Checker, SlotLister, BulkAppender, BulkReader and Weaker.
 type Store struct {
 	path string
 	opts Options

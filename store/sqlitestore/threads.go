@@ -15,6 +15,8 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
+var _ lists.BulkReader = (*Store)(nil)
+
 // Threads implements [posthouse.Store].
 func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	if q.Thread != "" {

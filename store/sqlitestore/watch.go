@@ -143,7 +143,7 @@ func (s *Store) watchPage(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 		if stmt.ColumnInt64(layout.ColID) <= *after {
 			return false, layout.OutOfOrder("entries")
 		}
-		e, err := s.readRow(ctx, c, p, stmt, stmt.ColumnText(layout.ColBody+1), false)
+		e, err := s.packs.readRow(ctx, c, p, stmt, stmt.ColumnText(layout.ColBody+1), false)
 		if err != nil {
 			return false, err
 		}
