@@ -1,0 +1,119 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Calls are the calls of a function by what they ask for. The zero value is ready for use.
+type Calls[K comparable, V any] struct {
+	mu    sync.Mutex
+	lines map[K]*line[V]
+}
+
+// A line is what runs of a key, and what runs after it.
+type line[V any] struct{ running, next *call[V] }
+
+type call[V any] struct {
+	lead chan struct{} // has one value when it is the call's turn: the caller that takes it runs the call
+	done chan struct{} // closed at its end
+
+	callers int
+	cancel  context.CancelFunc // nil before it runs
+	over    bool
+
+	value V
+	err   error
+}
+
+var errPanic = errors.New("the call that was to answer this one, too, panicked")
+
+// Do calls fn, or waits for a call with this key that began after Do did, and returns what that
+// returned. All its callers have the same value, so it must not be changed. The context of fn is done when those of all callers are,
+// and has the values of one of them. A caller that waits returns once its own context is done.
+func (s *Calls[K, V]) Do(ctx context.Context, key K, fn func(context.Context) (V, error)) (V, error) {
+	c := s.join(key)
+	select {
+	case <-c.lead:
+		return s.run(ctx, key, c, fn)
+	case <-c.done:
+		return c.value, c.err
+	case <-ctx.Done():
+		s.leave(key, c)
+		var none V
+		return none, context.Cause(ctx)
+	}
+}
+
+// join returns the call that the caller waits for, or runs.
+func (s *Calls[K, V]) join(key K) *call[V] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lines == nil {
+		s.lines = map[K]*line[V]{}
+	}
+	l := s.lines[key]
+	if l == nil {
+		l = &line[V]{}
+		s.lines[key] = l
+	}
+	if l.next == nil {
+		l.next = &call[V]{lead: make(chan struct{}, 1), done: make(chan struct{})}
+	}
+	c := l.next
+	c.callers++
+	if l.running == nil {
+		s.advance(key, l)
+	}
+	return c
+}
+
+// advance makes it the next call's turn.
+func (s *Calls[K, V]) advance(key K, l *line[V]) {
+	l.running, l.next = l.next, nil
+	if l.running == nil {
+		delete(s.lines, key)
+		return
+	}
+	l.running.lead <- struct{}{}
+}
+
+func (s *Calls[K, V]) run(ctx context.Context, key K, c *call[V], fn func(context.Context) (V, error)) (V, error) {
+	all, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	s.mu.Lock()
+	c.cancel = cancel
+	s.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() { s.leave(key, c) })
+	defer stop()
+	c.err = errPanic
+	defer s.end(key, c)
+	c.value, c.err = fn(all)
+	return c.value, c.err
+}
+
+func (s *Calls[K, V]) end(key K, c *call[V]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.over = true
+	close(c.done)
+	s.advance(key, s.lines[key])
+}
+
+// leave ends a call that has no callers any more.
+func (s *Calls[K, V]) leave(key K, c *call[V]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.callers--; c.callers > 0 || c.over {
+		return
+	}
+	switch l := s.lines[key]; {
+	case l.next == c:
+		l.next = nil
+	case c.cancel != nil:
+		c.cancel()
+	default: // it is its turn, and its last caller does not take it
+		s.advance(key, l)
+	}
+}

@@ -1,0 +1,9 @@
+// Package shared lets callers that ask for the same at the same time share one answer.
+//
+//	reports := shared.Calls[period, *Report]{}
+//	report, err := reports.Do(ctx, p, func(ctx context.Context) (*Report, error) { return read(ctx, p) })
+//
+// An answer is never older than its question: who asks while a call runs waits for the next one, which serves
+// all who came meanwhile. So of one key one call runs at a time, whoever asks however often. It runs in the goroutine of
+// one of its callers, and ends when all of them have gone.
+package shared
