@@ -48,15 +48,15 @@ type aDecision struct {
 	info *posthouse.DecideInfo
 }
 
-// chunk is how many headers of a log are read at once.
-const chunk = 64
-
 // A source is a thread with its decisions, read from the newest on.
 type source struct {
 	thread string
-	to     uint64      // entries up to here are unread; 0: all were read
-	have   []aDecision // that were read
-	next   spot        // of the first of have, or of the newest entry that is unread
+	to     uint64         // entries up to here are unread; 0: all were read
+	link   posthouse.Hash // of entry to, as what refers to it says; zero: unknown
+	have   []aDecision    // that were read
+	next   spot           // of the first of have, or of the newest entry that is unread
+	known  *known         // of the thread in a memory; nil: nothing is kept
+	taken  int            // stretches
 }
 
 type sources []*source
@@ -80,12 +80,13 @@ type merger struct {
 	after  *spot // nil: from the newest
 	since  posthouse.Millis
 	open   sources
-	last   spot // up to which everything was looked at
-	moved  bool // last is after the cursor
+	ahead  map[string][]*posthouse.Entry // headers of threads that come next, from their ends
+	last   spot                          // up to which everything was looked at
+	moved  bool                          // last is after the cursor
 }
 
 func listDecided(ctx context.Context, l *ledger.Ledger, q *Query, each func(*Item) bool) (*Page, error) {
-	m := &merger{page: page{q: q, each: each}, ctx: ctx, ledger: l}
+	m := &merger{page: page{q: q, each: each}, ctx: ctx, ledger: l, ahead: map[string][]*posthouse.Entry{}}
 	if !q.Since.IsZero() {
 		m.since = posthouse.Millis(q.Since.UnixMilli())
 	}
@@ -96,33 +97,45 @@ func listDecided(ctx context.Context, l *ledger.Ledger, q *Query, each func(*Ite
 		}
 		m.after, m.last = &after, after
 	}
-	for t, err := range m.threads() {
+	for window, err := range windows(m.threads()) {
 		if err != nil {
 			return nil, err
 		}
-		// No thread from here on has an entry after the minute of its newest one.
-		more, err := m.until(t.Minute() + 60_000)
-		if err != nil || !more {
-			return &m.Page, err
-		}
-		if t.Minute()+60_000 <= m.since {
-			return &m.Page, nil
-		}
-		if q.Coordination != "" && t.CoordinationName() != q.Coordination {
-			continue
-		}
-		if err := m.begin(t); err != nil {
-			return nil, err
+		m.readAhead(window)
+		for _, t := range window {
+			more, err := m.thread(t)
+			if err != nil || !more {
+				return &m.Page, err
+			}
 		}
 	}
 	_, err := m.until(0)
 	return &m.Page, err
 }
 
+// thread goes on to the next thread, and reports whether those that follow may have what the page has room for.
+func (m *merger) thread(t *posthouse.ThreadInfo) (more bool, err error) {
+	// No thread from here on has an entry after the minute of its newest one.
+	more, err = m.until(m.latest(t))
+	if err != nil || !more || m.latest(t) <= m.since {
+		return false, err
+	}
+	if m.q.Coordination != "" && t.CoordinationName() != m.q.Coordination {
+		return true, nil
+	}
+	return true, m.begin(t)
+}
+
+// latest returns a time before which all entries of a thread are.
+func (m *merger) latest(t *posthouse.ThreadInfo) posthouse.Millis { return t.Minute() + 60_000 }
+
 // threads yields the threads that may have decisions, by their newest entries. Released ones that have
 // not begun again are among them.
 func (m *merger) threads() iter.Seq2[*posthouse.ThreadInfo, error] {
 	q := posthouse.ThreadQuery{Thread: m.q.Thread, Graph: m.q.Program, Newest: true}
+	if m.q.Program == "" {
+		return m.allThreads(q)
+	}
 	ended := q
 	ended.Released, ended.Graph = true, "" // a generation that was released may be another program's
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
@@ -159,16 +172,34 @@ func (m *merger) threads() iter.Seq2[*posthouse.ThreadInfo, error] {
 	}
 }
 
+// allThreads is threads without a program, which asks the store once.
+func (m *merger) allThreads(q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		for t, err := range m.ledger.Store().Threads(m.ctx, q) {
+			if err == nil && t.Gone() && t.Releases == 0 {
+				continue
+			}
+			if !yield(t, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // begin opens a thread's log where the list goes on.
 func (m *merger) begin(t *posthouse.ThreadInfo) error {
 	m.looked++
-	s := &source{thread: t.Thread, to: t.Tail.Seq}
-	if m.after != nil && t.Minute()+60_000 > m.after.at {
+	s := &source{thread: t.Thread, to: t.Tail.Seq, link: t.Link}
+	if m.after == nil {
+		s.known = m.q.memory.thread(t.Link)
+	} else if m.latest(t) > m.after.at {
 		to, err := m.seek(t)
 		if err != nil {
 			return err
 		}
-		s.to = to
+		if to != s.to {
+			s.to, s.link = to, posthouse.Hash{}
+		}
 	}
 	return m.fill(s)
 }
@@ -176,7 +207,7 @@ func (m *merger) begin(t *posthouse.ThreadInfo) error {
 // seek returns the entry of a thread from which on, backwards, there may be decisions after the cursor.
 func (m *merger) seek(t *posthouse.ThreadInfo) (uint64, error) {
 	low, high := uint64(0), t.Tail.Seq // what is at low or before is old enough; what is after high is not
-	for high-low > chunk {
+	for high-low > stretchLength {
 		middle := low + (high-low)/2
 		m.looked++
 		found := false
@@ -207,24 +238,22 @@ func (m *merger) fill(s *source) error {
 	if s.to == 0 {
 		return nil
 	}
-	last := posthouse.Range{To: s.to, Reverse: true, Limit: chunk, Headers: true}
-	s.to = 0
-	for e, err := range m.ledger.Log(m.ctx, s.thread, last) {
-		if unread(err) {
-			m.add(Item{&posthouse.Gate{Thread: s.thread}, err})
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		m.looked++
-		s.to = e.Seq - 1
-		s.next = spot{posthouse.Millis(e.At.UnixMilli()), s.thread, e.Seq, len(e.Records)}
-		for i := range e.Records {
-			d := aDecision{spot{s.next.at, s.thread, e.Seq, i}, e.Records[i].Decision}
-			if d.info == nil || !m.q.has(stateOf(d.info.Verdict)) || m.after != nil && d.compare(*m.after) <= 0 {
-				continue
-			}
+	p, err := m.stretch(s)
+	if unread(err) {
+		s.to = 0
+		m.add(Item{&posthouse.Gate{Thread: s.thread}, err})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.taken++
+	m.looked += p.entries
+	s.to, s.link, s.next = p.to, p.link, p.next
+	s.next.thread = s.thread
+	for _, d := range p.decisions {
+		d.thread = s.thread
+		if m.q.has(stateOf(d.info.Verdict)) && (m.after == nil || d.compare(*m.after) > 0) {
 			s.have = append(s.have, d)
 		}
 	}
@@ -257,7 +286,7 @@ func (m *merger) until(bound posthouse.Millis) (more bool, err error) {
 		}
 		d := s.have[0]
 		s.have = s.have[1:]
-		if err := m.take(d); err != nil {
+		if err := m.take(s, d); err != nil {
 			return false, err
 		}
 		switch {
@@ -278,12 +307,12 @@ func (m *merger) until(bound posthouse.Millis) (more bool, err error) {
 }
 
 // take adds the gate of a decision to the page if it matches.
-func (m *merger) take(d aDecision) error {
+func (m *merger) take(s *source, d aDecision) error {
 	if m.q.Decider != "" && d.info.By != m.q.Decider && d.info.Verdict != posthouse.Approve && d.info.Verdict != posthouse.Reject {
 		return nil // only these are voted for
 	}
 	m.looked++
-	g, err := m.ledger.Gate(m.ctx, d.info.Gate)
+	g, err := m.gate(s, d)
 	switch {
 	case gone(err):
 		return nil
@@ -294,17 +323,51 @@ func (m *merger) take(d aDecision) error {
 		return nil
 	case err != nil:
 		return err
-	case !m.q.matches(g, m.ledger.Now()):
+	case !m.q.matches(g.gate, m.ledger.Now()):
 		return nil
 	case m.q.Program != "":
-		asked, err := m.ledger.GetHeader(m.ctx, g.Checkpoint)
-		if gone(err) || err == nil && asked.Graph != m.q.Program {
+		asked, err := m.program(s, g)
+		if gone(err) || err == nil && asked != m.q.Program {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 	}
-	m.add(Item{g, nil})
+	m.add(Item{g.gate, nil})
 	return nil
+}
+
+// gate reads the gate of a decision, unless the memory has it.
+func (m *merger) gate(s *source, d aDecision) (*settled, error) {
+	if g := m.q.memory.settled(s.known, d.spot); g != nil {
+		return g, nil
+	}
+	g, err := m.ledger.Gate(m.ctx, d.info.Gate)
+	if err != nil {
+		return nil, err
+	}
+	if s.known == nil {
+		return &settled{gate: g}, nil
+	}
+	one := &settled{gate: bare(g)}
+	if g.Thread == d.thread && g.Decision != nil && g.Decision.Seq == d.seq {
+		m.q.memory.keepSettled(s.known, d.spot, one)
+	}
+	return one, nil
+}
+
+// program returns the program that asked.
+func (m *merger) program(s *source, g *settled) (string, error) {
+	if name, ok := m.q.memory.program(g); ok {
+		return name, nil
+	}
+	h, err := m.ledger.GetHeader(m.ctx, g.gate.Checkpoint)
+	if err != nil {
+		return "", err
+	}
+	if s.known != nil {
+		m.q.memory.keepProgram(s.known, g, h.Graph)
+	}
+	return h.Graph, nil
 }

@@ -43,6 +43,8 @@ func (q *Query) list(ctx context.Context, l *ledger.Ledger, each func(*Item) boo
 		return listDecided(ctx, l, q, each)
 	case q.Order == ByDeadline:
 		return listByDeadline(ctx, l, q, each)
+	case q.memory != nil:
+		return listKnown(ctx, l, q, each)
 	}
 	return listOpen(ctx, l, q, each)
 }

@@ -92,6 +92,8 @@ type Query struct {
 	Limit int                     // of a page; default 100
 	named []deciders.Substitution // those that hold, of a list of open gates with an assignee
 
+	memory *Memory // of what walks read; nil: everything is read
+
 	Look int // how many entries and open gates are looked at for one page; default 20,000
 	Scan int // of ByDeadline: how many summaries of threads are passed over for one page; default 200,000
 }

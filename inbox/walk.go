@@ -10,6 +10,12 @@ import (
 type Walk struct {
 	Most int // how many questions are read at most, in all calls of Read
 
+	// Memory keeps what is read, for other walks. nil: all is read again. With it a gate that is found says who may
+	// decide it, who did and when, and nothing of what is asked: it has no text, payload, labels, notices, reasons
+	// and values, is shared with other walks, and must not be changed. For a query by such content, by an assignee,
+	// a coordination or a checkpoint, or in the order of deadlines, it is not used.
+	Memory *Memory
+
 	Looked int  // how many were
 	More   bool // there may be others
 }
@@ -44,7 +50,16 @@ func (w *Walk) Settled(ctx context.Context, l *ledger.Ledger, q Query, each func
 
 func (w *Walk) complete(q Query) (*Query, error) {
 	q.After, q.Limit, q.Look = "", 0, walkLook+walkEach*w.Most
-	return q.complete()
+	c, err := q.complete()
+	if err != nil {
+		return nil, err
+	}
+	c.memory = w.Memory
+	if !c.remembers() {
+		c.memory = nil
+	}
+	c.memory.begin()
+	return c, nil
 }
 
 func (w *Walk) read(ctx context.Context, l *ledger.Ledger, c *Query, each func(*Item) bool) error {

@@ -1,0 +1,239 @@
+package inbox_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/inbox"
+	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// said is what a walk says of questions.
+func said(t *testing.T, l *ledger.Ledger, m *inbox.Memory, q inbox.Query) (lines []string) {
+	t.Helper()
+	w := inbox.Walk{Most: 10_000, Memory: m}
+	each := func(item *inbox.Item) bool {
+		line := fmt.Sprint(item.Gate.ID, item.Gate.Thread, item.Gate.Name, item.Gate.Assignees, len(item.Gate.Votes), inbox.StateOf(item.Gate), item.Err)
+		if d := item.Gate.Decision; d != nil {
+			line += fmt.Sprint(d.Verdict, d.By, d.At)
+		}
+		lines = append(lines, line)
+		return true
+	}
+	must.Do(t, w.Read(t.Context(), l, q, each))
+	must.Do(t, w.Settled(t.Context(), l, q, each))
+	return append(lines, fmt.Sprint(w.Looked, w.More))
+}
+
+func wantSaid(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
+		t.Errorf("%s, a walk says\n%s\nwithout a memory\n%s", what, g, w)
+	}
+}
+
+// TestAMemoryIsBounded: a memory has no more than it has room for, however many threads there are and whatever names they
+// give it to keep; walks say the same; and when it is full of threads that have moved since, it forgets those.
+func TestAMemoryIsBounded(t *testing.T) {
+	const most = 200_000
+	d := open(t)
+	var asked []posthouse.ID
+	for i := range 60 {
+		var people []string
+		for j := range 20 * (i % 4) {
+			people = append(people, fmt.Sprint(strings.Repeat("p", 150), j))
+		}
+		asked = append(asked, d.ask(fmt.Sprint("t", i), "shop", posthouse.Gate{Name: "refund", Assignees: people, Payload: fmt.Appendf(nil, `"%s"`, strings.Repeat("x", 20_000))}))
+		if i%3 == 0 {
+			must.Get(d.Decide(t.Context(), asked[i], posthouse.Decision{Verdict: posthouse.Cancel, By: "ops"}))(t)
+		}
+	}
+	m, small := inbox.NewMemory(most), inbox.NewMemory(5000)
+	for round := range 20 {
+		d.now = d.now.Add(time.Minute)
+		for _, id := range asked[:30] {
+			d.ask(fmt.Sprint("more-", round, id), "shop", posthouse.Gate{Name: "ship"})
+			g := must.Get(d.Gate(t.Context(), id))(t)
+			must.Get(d.Commit(t.Context(), &ledger.Draft{Thread: g.Thread, Branch: g.Branch, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{{Name: "again"}}}))(t)
+		}
+		want := said(t, d.Ledger, nil, inbox.Query{})
+		for _, m := range []*inbox.Memory{m, small} {
+			wantSaid(t, fmt.Sprint("round ", round), said(t, d.Ledger, m, inbox.Query{}), want)
+		}
+		if threads, size := m.Size(); size > most || threads == 0 {
+			t.Fatalf("round %d: the memory has %d threads and %d bytes, and room for %d", round, threads, size, most)
+		}
+		if _, size := small.Size(); size > 5000 {
+			t.Fatalf("round %d: the small memory has %d bytes", round, size)
+		}
+	}
+}
+
+// TestAMemoryForgetsWhatMoved: a full memory makes room by what walks no longer come by.
+func TestAMemoryForgetsWhatMoved(t *testing.T) {
+	d := open(t)
+	m := inbox.NewMemory(40_000)
+	var last int
+	for round := range 40 {
+		for i := range 20 {
+			must.Get(d.Commit(t.Context(), &ledger.Draft{Thread: fmt.Sprint("t", i), Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone, Node: fmt.Sprint("n", round)}}))(t)
+		}
+		said(t, d.Ledger, m, inbox.Query{})
+		before, _ := m.Size()
+		said(t, d.Ledger, m, inbox.Query{})
+		last, _ = m.Size()
+		if round > 20 && last != before {
+			t.Errorf("round %d: a second walk over what is known changes %d threads to %d", round, before, last)
+		}
+	}
+	if last > 150 {
+		t.Errorf("%d threads are known after %d moved 40 times", last, 20)
+	}
+}
+
+// A torn store changes a byte of the entries of some threads, and can read many threads at once.
+type torn struct {
+	*memstore.Store
+	broken func(*posthouse.Entry) bool
+}
+
+func (s torn) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	return func(yield func(*posthouse.Entry, error) bool) {
+		for e, err := range s.Store.Read(ctx, thread, r) {
+			if err == nil && s.broken(e) {
+				e.Header[len(e.Header)-1] ^= 1
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s torn) ReadAll(ctx context.Context, refs []posthouse.Ref, headers bool) iter.Seq2[*posthouse.Entry, error] {
+	return func(yield func(*posthouse.Entry, error) bool) {
+		for _, r := range refs {
+			for e, err := range s.Read(ctx, r.Thread, posthouse.Range{Seqs: []uint64{r.Seq}, Headers: headers}) {
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// plain hides ReadAll.
+type plain struct{ posthouse.Store }
+
+// TestDamageIsSaidWithAMemory: entries that do not have their hash are errors of a walk, as they are without a memory
+// and where threads are read one by one, and are not kept.
+func TestDamageIsSaidWithAMemory(t *testing.T) {
+	d := open(t)
+	for i := range 40 {
+		id := d.ask(fmt.Sprint("t", i), "shop", posthouse.Gate{Name: "refund"})
+		if i%2 == 0 {
+			must.Get(d.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+		}
+	}
+	damaged := true
+	store := torn{d.Store().(*memstore.Store), func(e *posthouse.Entry) bool {
+		return damaged && (strings.HasSuffix(e.Thread, "4") && e.Seq == 1 || strings.HasSuffix(e.Thread, "7"))
+	}}
+	many, one := must.Get(ledger.Open(store, nil))(t), must.Get(ledger.Open(plain{store}, nil))(t)
+	t.Cleanup(func() { must.Do(t, many.Close()); must.Do(t, one.Close()) })
+	m := inbox.NewMemory(0)
+	for _, q := range []inbox.Query{{}, {Question: "refund"}, {Program: "shop"}} {
+		want := said(t, one, nil, q)
+		if q.Question == "" && !strings.Contains(strings.Join(want, "\n"), "hash it was written with") {
+			t.Fatalf("the damage is not found: %s", want)
+		}
+		wantSaid(t, "with damage, read together", said(t, many, nil, q), want)
+		wantSaid(t, "with damage", said(t, many, m, q), want)
+	}
+	damaged = false
+	for _, q := range []inbox.Query{{}, {Question: "refund"}, {Program: "shop"}} {
+		wantSaid(t, "once it is mended", said(t, many, m, q), said(t, one, nil, q))
+	}
+}
+
+// TestAMemoryHasNoContent: with a memory a walk's gates have nothing of what is asked, the first time and later, and a
+// walk that looks for it does not use the memory.
+func TestAMemoryHasNoContent(t *testing.T) {
+	d := open(t)
+	g := posthouse.Gate{Name: "refund", Text: "secret text", Payload: []byte(`"secret payload"`), Labels: map[string]string{"secret": "label"}, Note: "secret note"}
+	d.ask("t1", "shop", g)
+	must.Get(d.Decide(t.Context(), d.ask("t2", "shop", g), posthouse.Decision{Verdict: posthouse.Reject, By: "alice", Reason: "secret reason"}))(t)
+	m := inbox.NewMemory(0)
+	for range 2 {
+		w := inbox.Walk{Most: 10, Memory: m}
+		each := func(item *inbox.Item) bool {
+			if text := fmt.Sprintf("%+v %+v", *item.Gate, item.Gate.Decision); strings.Contains(text, "secret") {
+				t.Errorf("a walk with a memory finds %s", text)
+			}
+			return true
+		}
+		must.Do(t, w.Read(t.Context(), d.Ledger, inbox.Query{}, each))
+		must.Do(t, w.Settled(t.Context(), d.Ledger, inbox.Query{}, each))
+		if w.Looked != 2 {
+			t.Errorf("it found %d questions", w.Looked)
+		}
+	}
+	for _, q := range []inbox.Query{{Text: "secret"}, {Label: "secret", LabelValue: "label"}, {Assignee: "bob"}, {Order: inbox.ByDeadline}} {
+		w := inbox.Walk{Most: 10, Memory: m}
+		must.Do(t, w.Read(t.Context(), d.Ledger, q, func(item *inbox.Item) bool {
+			if item.Gate.Text == "" {
+				t.Errorf("%+v finds a gate without its text", q)
+			}
+			return true
+		}))
+		if w.Looked != 1 {
+			t.Errorf("%+v finds %d questions, want one", q, w.Looked)
+		}
+	}
+}
+
+// A report of the same questions again and again reads only the threads with new entries.
+func ExampleMemory() {
+	led, err := ledger.Open(memstore.New(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	asked, err := led.Commit(context.Background(), &ledger.Draft{
+		Thread: "order-1", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{{Name: "refund"}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	memory := inbox.NewMemory(0)
+	show := func(item *inbox.Item) bool {
+		fmt.Println(item.Gate.Name, inbox.StateOf(item.Gate))
+		return true
+	}
+	for range 2 {
+		walk := inbox.Walk{Most: 100, Memory: memory}
+		if err := walk.Read(context.Background(), led, inbox.Query{}, show); err != nil {
+			fmt.Println(err)
+		}
+	}
+	_, err = led.Decide(context.Background(), asked.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	if err != nil {
+		fmt.Println(err)
+	}
+	walk := inbox.Walk{Most: 100, Memory: memory}
+	if err := walk.Settled(context.Background(), led, inbox.Query{}, show); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// refund open
+	// refund open
+	// refund decided
+}
