@@ -56,9 +56,9 @@ func TestAMemoryIsBounded(t *testing.T) {
 		}
 	}
 	m, small := inbox.NewMemory(most), inbox.NewMemory(5000)
-	for round := range 20 {
+	for round := range 8 {
 		d.now = d.now.Add(time.Minute)
-		for _, id := range asked[:30] {
+		for _, id := range asked[:20] {
 			d.ask(fmt.Sprint("more-", round, id), "shop", posthouse.Gate{Name: "ship"})
 			g := must.Get(d.Gate(t.Context(), id))(t)
 			must.Get(d.Commit(t.Context(), &ledger.Draft{Thread: g.Thread, Branch: g.Branch, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{{Name: "again"}}}))(t)

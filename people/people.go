@@ -35,6 +35,8 @@ type Person struct {
 // A Query bounds what is read. Nil is the zero value.
 type Query struct {
 	Look int // how many questions are read at most; default 5,000, at most 200,000
+
+	Memory *inbox.Memory // keeps what was read for the next time; nil: all is read again
 }
 
 const (
@@ -54,10 +56,10 @@ type Found struct {
 // first. Names of the runtime, of policies and of workers are left out, and questions that cannot be
 // read. [posthouse.ErrInvalid] for Look out of range.
 func Of(ctx context.Context, l *ledger.Ledger, q *Query) (*Found, error) {
-	look := defaultLook
-	if q != nil {
-		look = cmp.Or(q.Look, look)
+	if q == nil {
+		q = &Query{}
 	}
+	look := cmp.Or(q.Look, defaultLook)
 	if look < 0 || look > maxLook {
 		return nil, posthouse.Invalid("look", "must be 1 to %d", maxLook)
 	}
@@ -69,7 +71,7 @@ func Of(ctx context.Context, l *ledger.Ledger, q *Query) (*Found, error) {
 	for i := range named {
 		c.add(Substitute, named[i].At, named[i].To)
 	}
-	w := inbox.Walk{Most: look}
+	w := inbox.Walk{Most: look, Memory: q.Memory}
 	each := func(item *inbox.Item) bool {
 		if item.Err == nil {
 			c.gate(item.Gate)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/internal/base/traceid"
 	"github.com/posthouse/posthouse/server/internal/access"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
@@ -62,7 +63,8 @@ func (s *Server) newResources(o *Options) []resource {
 	}
 	gauged, _ := o.Tasks.(task.Gauged)
 	watched := &operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Notifier: o.Notifier, Version: o.Version, Now: o.Now, Life: s.life}
-	names := people.NewNames(l, o.Tokens, s.life, o.Now, o.SignIn != nil)
+	asked := inbox.NewMemory(0)
+	names := people.NewNames(l, asked, o.Tokens, s.life, o.Now, o.SignIn != nil)
 	rs := []resource{
 		// /api/programs
 		programs.New(served, l, o.Runner, o.Logger),
@@ -73,7 +75,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/people; /api/gates/{id}/delegate, /api/gates/{id}/take-back
 		names, people.NewDelegations(l, names),
 		// /api/substitutes; /api/waits, /api/processes
-		people.NewSubstitutes(l, names), people.NewWaits(l),
+		people.NewSubstitutes(l, names), people.NewWaits(l, asked),
 		// /api/gates/{id}/token, /api/gates/{id}/decide-by-token
 		s.tokens,
 		// /api/gates/{id}/grant, /api/threads/{id}/effects

@@ -89,6 +89,10 @@ type report struct {
 // Of reads the figures of a period. It fails with [posthouse.ErrInvalid] for a period that ends before it
 // begins and for Look out of range. Questions that cannot be read do not count.
 func Of(ctx context.Context, l *ledger.Ledger, q *Query) (*Report, error) {
+	return of(ctx, l, nil, q)
+}
+
+func of(ctx context.Context, l *ledger.Ledger, m *inbox.Memory, q *Query) (*Report, error) {
 	c := Query{}
 	if q != nil {
 		c = *q
@@ -107,7 +111,7 @@ func Of(ctx context.Context, l *ledger.Ledger, q *Query) (*Report, error) {
 	case c.Look < 0 || c.Look > maxLook:
 		return nil, posthouse.Invalid("look", "must be 1 to %d", maxLook)
 	}
-	r.From, r.To, r.walk.Most = c.From.UTC(), c.To.UTC(), c.Look
+	r.From, r.To, r.walk.Most, r.walk.Memory = c.From.UTC(), c.To.UTC(), c.Look, m
 	if err := r.read(ctx, l, &c); err != nil {
 		return nil, err
 	}

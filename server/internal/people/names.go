@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/people"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -68,18 +69,18 @@ type stored struct {
 
 const maxLogins = 2000 // entries of logins that are read
 
-// NewNames returns the names of a Ledger's store and a server's tokens. SignedIn says that people may log
-// in with accounts elsewhere.
-func NewNames(l *ledger.Ledger, list *tokens.List, life *limit.Lifetime, now func() time.Time, signedIn bool) *Names {
+// NewNames returns the names of a Ledger's store and a server's tokens. Questions that were read stay in
+// memory. SignedIn says that people may log in with accounts elsewhere.
+func NewNames(l *ledger.Ledger, memory *inbox.Memory, list *tokens.List, life *limit.Lifetime, now func() time.Time, signedIn bool) *Names {
 	enter := func() (context.Context, func(), error) {
 		leave, err := life.Enter()
 		return life.Context(), leave, err
 	}
-	return &Names{l, list, now, signedIn, census.NewRecent(func(ctx context.Context) (*stored, error) { return read(ctx, l) }, now, enter)}
+	return &Names{l, list, now, signedIn, census.NewRecent(func(ctx context.Context) (*stored, error) { return read(ctx, l, memory) }, now, enter)}
 }
 
-func read(ctx context.Context, l *ledger.Ledger) (*stored, error) {
-	found, err := people.Of(ctx, l, nil)
+func read(ctx context.Context, l *ledger.Ledger, memory *inbox.Memory) (*stored, error) {
+	found, err := people.Of(ctx, l, &people.Query{Memory: memory})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/holders"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -12,17 +13,23 @@ import (
 )
 
 // Waits are /api/waits and /api/processes. Make them with [NewWaits].
-type Waits struct{ ledger *ledger.Ledger }
+type Waits struct {
+	ledger   *ledger.Ledger
+	reporter *waits.Reporter
+}
 
-// NewWaits returns the figures of a Ledger's store.
-func NewWaits(l *ledger.Ledger) *Waits { return &Waits{l} }
+// NewWaits returns the figures of a Ledger's store. Reports keep in memory what they read.
+func NewWaits(l *ledger.Ledger, memory *inbox.Memory) *Waits {
+	return &Waits{l, waits.NewReporter(l, memory)}
+}
 
 // Routes are the lines of the table.
 func (ws *Waits) Routes() []*api.Route {
 	return []*api.Route{
 		{
 			Method: http.MethodGet, Path: "/api/waits", Role: tokens.Operator, Summary: "Report how long questions waited for people", Handle: api.Show(ws.report),
-			Notes: "By question and by person: what is open now, and what was decided, expired or was withdrawn in the period. The work is bounded: more says that not all of the period counts.",
+			Notes: "By question and by person: what is open now, and what was decided, expired or was withdrawn in the period. The work is bounded: more says that not all of the period counts. " +
+				"Callers that ask for the same at the same time share a report; it is never older than the request.",
 			Query: []api.Param{
 				{Name: "from", Kind: api.TimeParam, Help: "what was decided before does not count; 30 days before to unless given"},
 				{Name: "to", Kind: api.TimeParam, Help: "nor what was decided from then on; now unless given"},
@@ -47,7 +54,7 @@ func (ws *Waits) report(r *api.Request) (*waits.Report, error) {
 			*at = time.UnixMilli(int64(r.Millis(name)))
 		}
 	}
-	return waits.Of(r.Context(), ws.ledger, &q)
+	return ws.reporter.Of(r.Context(), &q)
 }
 
 func (ws *Waits) processes(r *api.Request) (*holders.Report, error) {
