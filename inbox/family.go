@@ -26,7 +26,7 @@ type family struct {
 	found []posthouse.ID
 }
 
-// A relative is a thread, and the newest of its checkpoints that led to the gate, nil if there is none.
+// A relative is a thread, and the newest of its checkpoints that led to the gate; nil: no checkpoint did.
 type relative struct {
 	thread string
 	at     *posthouse.Header

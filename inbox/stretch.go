@@ -58,7 +58,7 @@ func (m *merger) stretch(s *source) (*stretch, error) {
 }
 
 // linked reads on in a log that the thread's summary, or the entry after, links to without a gap. It
-// returns nil for any other, of which [ledger.Ledger.Log] knows more.
+// returns nil for any other: [ledger.Ledger.Log] knows more of those.
 func (m *merger) linked(s *source) *stretch {
 	p := &stretch{to: s.to, link: s.link}
 	if s.link.IsZero() {

@@ -61,7 +61,7 @@ func older(d *posthouse.Decision) bool {
 	return d.By == posthouse.RuntimeActor && d.Verdict == posthouse.Cancel && d.Reason == text.WentOn
 }
 
-// madeWith returns the checkpoints of the entry that has a gate's decision: none if it is removed.
+// madeWith returns the checkpoints of the entry that has a gate's decision, nil if it is removed.
 func madeWith(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) (made []*posthouse.Header, err error) {
 	for e, err := range l.Log(ctx, g.Thread, posthouse.Range{Seqs: []uint64{g.Decision.Seq}, Headers: true}) {
 		if err != nil {

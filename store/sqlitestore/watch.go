@@ -24,7 +24,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 		for waited := false; err == nil; waited = true {
 			news := s.news.Wait()
 			p := &watchedPage{after: after, news: news, end: after, read: make(chan struct{})}
-			if waited && !s.opts.ReadOnly { // else another process writes, and tells nobody
+			if waited && !s.opts.ReadOnly { // else another process writes, and does not tell
 				p = s.watched.share(ctx, s, p)
 			} else {
 				p.fill(ctx, s)
