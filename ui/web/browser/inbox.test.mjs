@@ -342,3 +342,61 @@ test("a decision whose answer is lost is shown as it is on record, and no other 
   assert.doesNotMatch(await page.locator("body").innerText(), /too late|did not arrive|not known/);
   await close();
 });
+
+/** vote approves what a page shows. The server takes it, and its answer is lost. */
+async function loseVote(page, then = () => {}) {
+  await page.route(/\/approve/, async (route) => {
+    await route.fetch();
+    await then();
+    await route.abort();
+  });
+  await page.getByRole("button", { name: "Approve" }).first().click();
+  await page.getByRole("textbox", { name: "reason" }).fill("as agreed");
+  await page.keyboard.press("Shift+Enter");
+  await page.getByText("The answer was lost on its way, and your vote is on record.").waitFor();
+}
+
+test("a vote whose answer is lost, while no event comes, counts in its row", async () => {
+  const gate = await questionOf(server, "invoice-1020");
+  const token = await person(server, "approver", "wanda");
+  const { page, close } = await open(browser, server, `/?gate=${gate.id}`, { token });
+  const row = page.locator(`[data-gate="${gate.id}"]`);
+  await row.getByText(/0 of 2/).waitFor();
+  await page.route("**/api/events*", (route) => route.abort());
+  await loseVote(page);
+  await row.getByText("waits for others").waitFor();
+  await row.getByText(/1 of 2/).waitFor();
+  await close();
+});
+
+test("a list that was asked for before a vote, and comes after it, takes nothing back", async () => {
+  const gate = await questionOf(server, "contract-paper");
+  const token = await person(server, "approver", "bob");
+  const { page, close } = await open(browser, server, `/?show=open&gate=${gate.id}`, { token });
+  const row = page.locator(`[data-gate="${gate.id}"]`);
+  await row.getByText(/0 of 2/).waitFor();
+  await page.getByRole("button", { name: "live", exact: true }).waitFor();
+  let [go, asked, came] = [];
+  const held = new Promise((done) => (go = done));
+  const old = new Promise((done) => (asked = done));
+  const answered = new Promise((done) => (came = done));
+  await page.route(/\/api\/gates\?.*order=deadline/, async (route) => {
+    const response = await route.fetch(); // before the vote
+    asked();
+    await held;
+    await route.fulfill({ response }).catch(() => {}); // the page may have taken the request back
+    came();
+  });
+  await call("/threads/research-freight/hold", { reason: "an event" });
+  await old;
+  await page.unroute(/\/api\/gates\?.*order=deadline/);
+  await loseVote(page);
+  await row.getByText(/1 of 2/).waitFor();
+  go();
+  await answered;
+  const again = page.waitForResponse(/\/api\/gates\?.*order=deadline/);
+  await call("/threads/refund-8877/hold", { reason: "another event" });
+  await again;
+  await textIs(row, /1 of 2/);
+  await close();
+});

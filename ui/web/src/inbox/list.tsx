@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 import { Link } from "wouter";
-import type { Gate } from "../api/client";
+import type { Decision, Gate } from "../api/client";
 import { inSession, useGate } from "../data/gates";
 import { done, useOutcome } from "../gate/decide";
 import { useSnoozed } from "../gate/snoozed";
@@ -97,6 +97,9 @@ function Row({
   const outcome = useOutcome(gate.id);
   const snoozed = useSnoozed(gate);
   const settled = decided || (gone && !snoozed) || outcome?.step === "acknowledged";
+  // A question that left the list is on it as it was then: a vote that came since is read.
+  const read = useGate(gate.id, settled && !gate.decision && !inSession(gate)).data;
+  const now = read ?? gate;
   return (
     <li ref={ref} className={`${css.row} ${on ? css.on : ""} ${settled && !decided ? css.settled : ""}`}>
       <Link
@@ -114,7 +117,7 @@ function Row({
         </span>
         <span className={css.end}>
           {settled ? (
-            <Ended gate={gate} who={decided} />
+            <Ended decision={now.decision} open={read?.state === "open"} who={decided} />
           ) : snoozed ? (
             <span className={css.quiet} title={exact(snoozed)}>
               snoozed
@@ -124,7 +127,7 @@ function Row({
           )}
         </span>
         <span className={css.about}>
-          <Said>{about(gate)}</Said>
+          <Said>{about(now)}</Said>
         </span>
       </Link>
     </li>
@@ -156,10 +159,8 @@ function Due({ gate }: { gate: Gate }) {
   );
 }
 
-function Ended({ gate, who }: { gate: Gate; who: boolean }) {
-  const now = useGate(gate.id, !gate.decision && !inSession(gate));
-  const decision = gate.decision ?? now.data?.decision;
-  if (!decision) return <span className={css.quiet}>{now.data?.state === "open" ? "waits for others" : "sent"}</span>;
+function Ended({ decision, open, who }: { decision: Decision | undefined; open: boolean; who: boolean }) {
+  if (!decision) return <span className={css.quiet}>{open ? "waits for others" : "sent"}</span>;
   return (
     <span className={css.quiet}>
       {done(decision.verdict)}
