@@ -188,19 +188,18 @@ func (m *merger) allThreads(q posthouse.ThreadQuery) iter.Seq2[*posthouse.Thread
 
 // begin opens a thread's log where the list goes on.
 func (m *merger) begin(t *posthouse.ThreadInfo) error {
-	m.looked++
 	s := &source{thread: t.Thread, to: t.Tail.Seq, link: t.Link}
-	if m.after == nil {
-		s.known = m.q.memory.thread(t.Link)
-	} else if m.latest(t) > m.after.at {
+	if m.after != nil && m.latest(t) > m.after.at {
 		to, err := m.seek(t)
 		if err != nil {
 			return err
 		}
 		if to != s.to {
 			s.to, s.link = to, posthouse.Hash{}
+			return m.fill(s)
 		}
 	}
+	s.known = m.q.Memory.thread(t.Link)
 	return m.fill(s)
 }
 
@@ -248,7 +247,6 @@ func (m *merger) fill(s *source) error {
 		return err
 	}
 	s.taken++
-	m.looked += p.entries
 	s.to, s.link, s.next = p.to, p.link, p.next
 	s.next.thread = s.thread
 	for _, d := range p.decisions {
@@ -340,34 +338,36 @@ func (m *merger) take(s *source, d aDecision) error {
 
 // gate reads the gate of a decision, unless the memory has it.
 func (m *merger) gate(s *source, d aDecision) (*settled, error) {
-	if g := m.q.memory.settled(s.known, d.spot); g != nil {
-		return g, nil
+	if m.q.bare {
+		if g := m.q.Memory.settled(s.known, d.spot); g != nil {
+			return g, nil
+		}
 	}
 	g, err := m.ledger.Gate(m.ctx, d.info.Gate)
 	if err != nil {
 		return nil, err
 	}
-	if s.known == nil {
+	if !m.q.bare {
 		return &settled{gate: g}, nil
 	}
 	one := &settled{gate: bare(g)}
-	if g.Thread == d.thread && g.Decision != nil && g.Decision.Seq == d.seq {
-		m.q.memory.keepSettled(s.known, d.spot, one)
+	if s.known != nil && g.Thread == d.thread && g.Decision != nil && g.Decision.Seq == d.seq {
+		m.q.Memory.keepSettled(s.known, d.spot, one)
 	}
 	return one, nil
 }
 
 // program returns the program that asked.
 func (m *merger) program(s *source, g *settled) (string, error) {
-	if name, ok := m.q.memory.program(g); ok {
+	if name, ok := m.q.Memory.program(g); ok {
 		return name, nil
 	}
 	h, err := m.ledger.GetHeader(m.ctx, g.gate.Checkpoint)
 	if err != nil {
 		return "", err
 	}
-	if s.known != nil {
-		m.q.memory.keepProgram(s.known, g, h.Graph)
+	if m.q.bare && s.known != nil {
+		m.q.Memory.keepProgram(s.known, g, h.Graph)
 	}
 	return h.Graph, nil
 }

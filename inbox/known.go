@@ -11,10 +11,10 @@ import (
 	"github.com/posthouse/posthouse/lists"
 )
 
-// remembers reports whether a Memory has what the query asks for: not the texts of questions, nor
+// remembers reports whether a Memory's gates have what the query asks for: not the texts of questions, nor
 // what only the store's indexes know.
 func (q *Query) remembers() bool {
-	return q.memory != nil && q.Coordination == "" && q.Checkpoint == "" && q.Label == "" && q.Assignee == "" && q.Text == "" && q.Order != ByDeadline
+	return q.Memory != nil && q.Coordination == "" && q.Checkpoint == "" && q.Label == "" && q.Assignee == "" && q.Text == "" && q.Order != ByDeadline
 }
 
 // listKnown is listOpen with a Memory.
@@ -25,7 +25,7 @@ func listKnown(ctx context.Context, l *ledger.Ledger, q *Query, each func(*Item)
 		if err != nil {
 			return nil, err
 		}
-		items, err := readOpen(ctx, l, q.memory, window)
+		items, err := readOpen(ctx, l, q.Memory, window)
 		if err != nil {
 			return nil, err
 		}

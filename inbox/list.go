@@ -38,12 +38,13 @@ func (q *Query) list(ctx context.Context, l *ledger.Ledger, each func(*Item) boo
 	if err := q.readNamed(ctx, l); err != nil {
 		return nil, err
 	}
+	q.Memory.begin()
 	switch {
 	case q.State != Open:
 		return listDecided(ctx, l, q, each)
 	case q.Order == ByDeadline:
 		return listByDeadline(ctx, l, q, each)
-	case q.memory != nil:
+	case q.bare:
 		return listKnown(ctx, l, q, each)
 	}
 	return listOpen(ctx, l, q, each)
@@ -65,15 +66,13 @@ func Count(ctx context.Context, l *ledger.Ledger, q *Query, most int) (*Counts, 
 	if q.State != Open {
 		return nil, posthouse.Invalid("counts", "are of open gates")
 	}
-	if err := q.readNamed(ctx, l); err != nil {
-		return nil, err
-	}
 	all := *q
 	all.Limit, all.After, all.Look, all.Order = most, "", most, Newest
 	if q.Assignee != "" && q.Snoozed != SnoozedOnly {
 		all.Snoozed = SnoozedShown
 	}
-	page, err := listOpen(ctx, l, &all, nil)
+	all.bare = all.remembers()
+	page, err := all.list(ctx, l, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -21,12 +22,13 @@ import (
 // A desk is a Ledger with a clock that the test moves.
 type desk struct {
 	*ledger.Ledger
-	t   *testing.T
-	now time.Time
+	t      *testing.T
+	now    time.Time
+	memory *inbox.Memory // of lists that must be the same
 }
 
 func open(t *testing.T) *desk {
-	d := &desk{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	d := &desk{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), memory: inbox.NewMemory(0)}
 	store := memstore.New()
 	d.Ledger = must.Get(ledger.Open(store, &ledger.Options{Now: func() time.Time { return d.now }}))(t)
 	t.Cleanup(func() {
@@ -46,8 +48,18 @@ func (d *desk) ask(thread, graph string, g posthouse.Gate) posthouse.ID {
 	return c.Gates[0].ID
 }
 
-// all reads a list to its end, in pages, and fails if a page goes nowhere.
-func (d *desk) all(q inbox.Query) (gates []*posthouse.Gate) {
+// all reads a list to its end, in pages, and fails if a page goes nowhere, or if the list is another one with a memory.
+func (d *desk) all(q inbox.Query) []*posthouse.Gate {
+	d.t.Helper()
+	gates := d.pages(q)
+	q.Memory = d.memory
+	if again := d.pages(q); !reflect.DeepEqual(again, gates) {
+		d.t.Errorf("%+v: a list has %d gates, %v, and with a memory %d, %v", q, len(gates), ids(gates), len(again), ids(again))
+	}
+	return gates
+}
+
+func (d *desk) pages(q inbox.Query) (gates []*posthouse.Gate) {
 	d.t.Helper()
 	for pages := 0; ; pages++ {
 		p, err := inbox.List(context.Background(), d.Ledger, &q)

@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Memory keeps in main memory what walks have read of questions, so that the next [Walk] reads only threads
-// with new entries. It is safe for concurrent use.
+// A Memory keeps in main memory what walks and lists have read of questions, so that the next [Walk] or list of
+// decisions reads only threads with new entries. It is safe for concurrent use.
 //
 // It knows a thread by the hash that the next entry would link to ([posthouse.ThreadInfo.Link]), which is
 // over the thread's name and all its entries: an entry more, and the thread is read again. So it cannot

@@ -237,3 +237,50 @@ func ExampleMemory() {
 	// refund open
 	// refund decided
 }
+
+// TestListsWithAMemoryReadWhatChanged: with a memory a page of decisions costs the summaries and the gates on it, and a
+// count of open gates the summaries. Both are as without one.
+func TestListsWithAMemoryReadWhatChanged(t *testing.T) {
+	const threads = 300
+	l, s := manyQuestions(t, threads)
+	m := inbox.NewMemory(0)
+	page := func(q inbox.Query) (p *inbox.Page, read int) {
+		s.N = 0
+		p = must.Get(inbox.List(t.Context(), l, &q))(t)
+		return p, s.N
+	}
+	q := inbox.Query{State: inbox.Expired, Limit: 10}
+	_, without := page(q)
+	q.Memory = m
+	_, first := page(q)
+	if _, again := page(q); first > without || again > threads+1 {
+		t.Errorf("a page takes %d reads without a memory, %d and then %d with it, and there are %d threads", without, first, again, threads)
+	}
+	q.State = inbox.Decided
+	found, read := page(q)
+	for pages := 1; found.Next != ""; pages++ {
+		if read > threads+1+6*len(found.Items) || found.Items[0].Gate.Checkpoint == "" {
+			t.Fatalf("page %d takes %d reads for %d gates", pages, read, len(found.Items))
+		}
+		q.After = found.Next
+		found, read = page(q)
+	}
+	count := func(q inbox.Query) (c *inbox.Counts, read int) {
+		s.N = 0
+		c = must.Get(inbox.Count(t.Context(), l, &q, 1000))(t)
+		return c, s.N
+	}
+	want, without := count(inbox.Query{})
+	for range 2 {
+		got, read := count(inbox.Query{Memory: m})
+		if got.Questions["tell"] != threads || got.Questions["tell"] != want.Questions["tell"] || got.More || read > without {
+			t.Errorf("with a memory %+v are counted with %d reads, without one %+v with %d", got, read, want, without)
+		}
+	}
+	if _, read := count(inbox.Query{Memory: m}); read > threads {
+		t.Errorf("a count of %d known gates takes %d reads", threads, read)
+	}
+	if got, _ := count(inbox.Query{Memory: m, Text: "tell"}); got.Questions["tell"] != threads {
+		t.Errorf("a search counts %+v", got)
+	}
+}

@@ -92,9 +92,12 @@ type Query struct {
 	Limit int                     // of a page; default 100
 	named []deciders.Substitution // those that hold, of a list of open gates with an assignee
 
-	memory *Memory // of what walks read; nil: everything is read
+	// Memory keeps where decisions are in the logs of threads, for other lists of those that are not open, and
+	// open gates for [Count]. nil: logs are read again.
+	Memory *Memory
+	bare   bool // gates are those of the memory, without content
 
-	Look int // how many entries and open gates are looked at for one page; default 20,000
+	Look int // how many entries and open gates are looked at for one page, beside those that the Memory has; default 20,000
 	Scan int // of ByDeadline: how many summaries of threads are passed over for one page; default 200,000
 }
 

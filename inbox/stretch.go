@@ -39,12 +39,23 @@ func (p *stretch) add(thread string, e *posthouse.Entry, at posthouse.Millis, re
 
 // stretch reads on in a thread's log, unless the memory has it.
 func (m *merger) stretch(s *source) (*stretch, error) {
-	if p := m.q.memory.stretch(s.known, s.taken); p != nil {
+	if p := m.q.Memory.stretch(s.known, s.taken); p != nil {
 		return p, nil
+	}
+	p, err := m.readStretch(s)
+	if err == nil {
+		m.looked += p.entries
+	}
+	return p, err
+}
+
+func (m *merger) readStretch(s *source) (*stretch, error) {
+	if s.taken == 0 {
+		m.looked++
 	}
 	p := m.linked(s)
 	if p != nil {
-		m.q.memory.keepStretch(s.known, s.taken, p)
+		m.q.Memory.keepStretch(s.known, s.taken, p)
 		return p, nil
 	}
 	p = &stretch{}
@@ -106,8 +117,8 @@ func (m *merger) readAhead(window []*posthouse.ThreadInfo) {
 	}
 	var refs []posthouse.Ref
 	for _, t := range window {
-		if t.Tail.Seq > aheadLength || m.latest(t) <= m.since || m.after != nil && m.latest(t) > m.after.at ||
-			m.q.Coordination != "" && t.CoordinationName() != m.q.Coordination || m.q.memory.knows(t.Link) || len(refs) > aheadEntries {
+		if t.Tail.Seq > aheadLength || m.latest(t) <= m.since ||
+			m.q.Coordination != "" && t.CoordinationName() != m.q.Coordination || m.q.Memory.knows(t.Link) || len(refs) > aheadEntries {
 			continue
 		}
 		for seq := t.Tail.Seq; seq > 0; seq-- {

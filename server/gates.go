@@ -32,6 +32,7 @@ var waited = []api.Answer{
 // checkpoint that asks.
 type gates struct {
 	ledger   *ledger.Ledger
+	asked    *inbox.Memory // of lists
 	outcomes *outcomes
 	recovery *recovery
 }
@@ -120,6 +121,7 @@ func (gs *gates) list(w http.ResponseWriter, r *api.Request) error {
 			return err
 		}
 	}
+	q.Memory = gs.asked
 	found, err := inbox.List(r.Context(), gs.ledger, &q)
 	if err != nil {
 		return err

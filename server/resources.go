@@ -71,7 +71,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/checkpoints, /api/diff; resume and replay below /api/gates/{id}
 		&checkpoints{ledger: l, runner: o.Runner, outcomes: waits, pageBytes: limits.Page, traces: traces},
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}
-		&gates{ledger: l, outcomes: waits, recovery: requests},
+		&gates{ledger: l, asked: asked, outcomes: waits, recovery: requests},
 		// /api/people; /api/gates/{id}/delegate, /api/gates/{id}/take-back
 		names, people.NewDelegations(l, names),
 		// /api/substitutes; /api/waits, /api/processes
