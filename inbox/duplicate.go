@@ -39,8 +39,13 @@ type Duplicate struct {
 // threads that are forks or copies of it, or of the same one as it: they have its name, and wait too, or got a
 // yes or an answer after the branches had parted. Where a branch asked from the same step, its other questions
 // of the name do not count. Those of its own thread come first, each thread's newest first, at most 20. It
-// reads the newest 20,000 entries of the thread, 2,000 of each of at most 8 others, and finds forks
-// by the newest 12 runs of their sources. A gate that waits for no person, or no longer waits, has no duplicates.
+// reads the newest 20,000 entries of the thread, and 2,000 of each of at most 8 others.
+//
+// Forks and copies are found by the newest 12 runs of their sources. Those of checkpoints that were saved by hand,
+// which have no run, are found by a coordination, a label, a node or an agent of the source, and without such among
+// the threads of the 100 newest open gates and the 100 threads with the newest entries.
+//
+// A gate that waits for no person, or no longer waits, has no duplicates.
 func Duplicates(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) ([]Duplicate, error) {
 	if g.Decision != nil || !forPeople(g.Kind) {
 		return nil, nil
@@ -109,7 +114,7 @@ type duplicateSearch struct {
 	found   []*posthouse.GateInfo
 
 	source *posthouse.Source // that the way to the gate began at, in another thread
-	runs   []string          // of checkpoints, the newest first
+	ways   []way             // to what was made of its checkpoints, those of the newest first
 }
 
 // A decidedAt is a verdict and its entry; the zero value is that of a gate that waits.
@@ -144,8 +149,10 @@ func (s *duplicateSearch) entry(e *ledger.LogEntry) {
 }
 
 func (s *duplicateSearch) checkpoint(seq uint64, h *posthouse.Header) {
-	if h.Run != "" && len(s.runs) < maxRuns && !slices.Contains(s.runs, h.Run) {
-		s.runs = append(s.runs, h.Run)
+	for _, w := range waysTo(h) {
+		if len(s.ways) < maxWays && !slices.Contains(s.ways, w) {
+			s.ways = append(s.ways, w)
+		}
 	}
 	if seq != s.next {
 		return

@@ -158,3 +158,61 @@ func TestDuplicatesAreBounded(t *testing.T) {
 		t.Errorf("of 30 forks it names %d", len(have))
 	}
 }
+
+// TestForksOfWhatWasSavedByHandAskTheSame: a checkpoint that was saved by hand has no run. Its forks and copies in other
+// threads are found by what they have of it, and without anything of it among the newest threads.
+func TestForksOfWhatWasSavedByHandAskTheSame(t *testing.T) {
+	for name, c := range map[string]posthouse.Change{
+		"coordination": {Coordination: "billing"}, "label": {Labels: map[string]string{"customer": "acme"}}, "node": {Node: "pay"}, "agent": {Agent: "payer"}, "nothing": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			ctx := t.Context()
+			c.Kind, c.Status = posthouse.KindSave, posthouse.StatusWaiting
+			asked := must.Get(d.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &c, Gates: []posthouse.Gate{{Name: "pay", Text: "Pay 10.00?"}}}))(t)
+			main := asked.Gates[0].ID
+			fork := must.Get(d.Fork(ctx, asked.Checkpoint.ID, &ledger.ForkOptions{Thread: "fork", By: "olga"}))(t)
+			must.Get(d.Fork(ctx, fork.ID, &ledger.ForkOptions{Thread: "fork-of-fork"}))(t)
+			must.Get(transfer.CopyThread(ctx, d.Ledger, "t", "copy", nil))(t)
+			d.ask("other", "", posthouse.Gate{Name: "pay"})
+			for id, want := range map[posthouse.ID]string{main: "[copy fork fork-of-fork]", fork.Gates[0]: "[copy fork-of-fork t]"} {
+				var have []string
+				for _, o := range d.others(id) {
+					have = append(have, o.Thread)
+				}
+				if slices.Sort(have); fmt.Sprint(have) != want {
+					t.Errorf("%s names %v, want %s", id, have, want)
+				}
+			}
+			must.Get(d.Decide(ctx, fork.Gates[0], posthouse.Decision{Verdict: posthouse.Approve, By: "dana"}))(t)
+			if have := d.others(main); len(have) != 3 || !slices.ContainsFunc(have, func(o inbox.Duplicate) bool { return o.Thread == "fork" && o.By == "dana" }) {
+				t.Errorf("after a yes in the fork it names %+v", have)
+			}
+		})
+	}
+}
+
+// TestForksAreFoundByHandWithinBounds: more threads than are looked at hide one that has nothing of its source but the
+// source itself. A label finds it all the same.
+func TestForksAreFoundByHandWithinBounds(t *testing.T) {
+	d := open(t)
+	ctx := t.Context()
+	var asked []posthouse.ID
+	for _, labels := range []map[string]string{nil, {"customer": "acme"}} {
+		thread := fmt.Sprint("t", len(asked))
+		c := must.Get(d.Commit(ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindSave, Status: posthouse.StatusWaiting, Labels: labels,
+		}, Gates: []posthouse.Gate{{Name: "pay"}}}))(t)
+		must.Get(d.Fork(ctx, c.Checkpoint.ID, &ledger.ForkOptions{Thread: "a" + thread}))(t)
+		asked = append(asked, c.Gates[0].ID)
+	}
+	for i := range 100 {
+		d.ask(fmt.Sprint("z", i), "", posthouse.Gate{Name: "pay"})
+	}
+	if have := d.others(asked[0]); len(have) != 0 {
+		t.Errorf("beyond the bound it names %+v", have)
+	}
+	if have := d.others(asked[1]); len(have) != 1 || have[0].Thread != "at1" {
+		t.Errorf("by a label it names %+v", have)
+	}
+}

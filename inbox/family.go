@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -11,8 +12,8 @@ import (
 const (
 	maxRelatives    = 8     // threads that are looked at
 	maxRelativeLook = 2_000 // entries of each of them
-	maxRuns         = 12    // runs of a thread that forks and copies of it are looked for by
-	maxRunLook      = 1_000 // checkpoints of a run that are looked at for that
+	maxWays         = 12    // ways of a thread by which forks and copies of it are looked for
+	maxWayLook      = 1_000 // checkpoints on a way that are looked at for that
 )
 
 // A family is a gate's thread with those that were forked or copied from it, or it from them.
@@ -22,7 +23,8 @@ type family struct {
 	gate  *posthouse.Gate
 	seen  map[string]bool // threads
 	queue []relative
-	runs  []string // that forks and copies are looked for by
+	ways  []way // by which forks and copies are looked for
+	forks newest
 	found []posthouse.ID
 }
 
@@ -34,15 +36,15 @@ type relative struct {
 
 // others visits the other threads: first where the gate's came from, then what was made of them.
 func (f *family) others() error {
-	for run, looked := 0, 0; looked < maxRelatives; {
+	for way, looked := 0, 0; looked < maxRelatives; {
 		if len(f.queue) == 0 {
-			if run == len(f.runs) || run == 2*maxRuns {
+			if way == len(f.ways) || way == 2*maxWays {
 				return nil
 			}
-			if err := f.children(f.runs[run]); err != nil {
+			if err := f.children(f.ways[way]); err != nil {
 				return err
 			}
-			run++
+			way++
 			continue
 		}
 		next := f.queue[0]
@@ -55,7 +57,7 @@ func (f *family) others() error {
 	return nil
 }
 
-// visit looks for questions of a thread, for its source, and for its runs.
+// visit looks for questions of a thread, for its source, and for the ways to what was made of it.
 func (f *family) visit(r relative) error {
 	f.seen[r.thread] = true
 	info, err := f.l.Thread(f.ctx, r.thread)
@@ -87,19 +89,23 @@ func (f *family) visit(r relative) error {
 		s.entry(e)
 	}
 	f.found = append(f.found, s.result()...)
-	for _, run := range s.runs {
-		f.addRun(run)
+	for _, w := range s.ways {
+		if !slices.Contains(f.ways, w) {
+			f.ways = append(f.ways, w)
+		}
 	}
+	f.add(f.forks.of[r.thread])
 	return f.parent(s.source)
 }
 
-func (f *family) addRun(run string) {
-	for _, known := range f.runs {
-		if known == run {
-			return
+// add has threads visited.
+func (f *family) add(threads []string) {
+	for _, name := range threads {
+		if !f.seen[name] {
+			f.seen[name] = true
+			f.queue = append(f.queue, relative{thread: name})
 		}
 	}
-	f.runs = append(f.runs, run)
 }
 
 // parent has the thread that a fork or a copy was made from visited.
@@ -119,17 +125,18 @@ func (f *family) parent(source *posthouse.Source) error {
 	return nil
 }
 
-// children has the threads visited that were made of a checkpoint of a run: they have its run.
-func (f *family) children(run string) error {
-	for h, err := range f.l.List(f.ctx, posthouse.Query{Run: run, Descending: true, Limit: maxRunLook}) {
+// children has the threads visited that a way leads to, and that were made of one that is known.
+func (f *family) children(w way) error {
+	if w == (way{}) {
+		return f.newestForks()
+	}
+	for h, err := range f.l.List(f.ctx, w.query()) {
 		if err != nil {
 			return err
 		}
-		if h.Source == nil || f.seen[h.Thread] || !f.seen[h.Source.Thread] {
-			continue
+		if h.Source != nil && f.seen[h.Source.Thread] {
+			f.add([]string{h.Thread})
 		}
-		f.seen[h.Thread] = true
-		f.queue = append(f.queue, relative{thread: h.Thread})
 	}
 	return nil
 }

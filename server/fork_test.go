@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -408,4 +409,32 @@ func TestBranchesAreListedByTheirNumbers(t *testing.T) {
 	one = posthouse.ThreadInfo{}
 	h.get("/api/threads/t?version=1").want(http.StatusOK).into(&one)
 	check("the version", &one)
+}
+
+// TestForkOfWhatWasSavedByHandIsNamed: the gate of a checkpoint without a run names its fork in a thread of its own, at each
+// door, and the fork's names it.
+func TestForkOfWhatWasSavedByHandIsNamed(t *testing.T) {
+	h := open(t, nil)
+	asked := must.Get(h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "by-hand", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindSave, Status: posthouse.StatusWaiting,
+	}, Gates: []posthouse.Gate{{Name: "pay", Text: "Pay 10.00?"}}}))(t)
+	g := &asked.Gates[0]
+	token := h.approvalToken(g, `{"for":"alice"}`).Token
+	away := h.post("/api/checkpoints/"+string(asked.Checkpoint.ID)+"/fork", `{"thread":"away"}`).want(http.StatusOK).checkpoint()
+	var one, other Gate
+	var grant Grant
+	var linked TokenGate
+	path := "/api/gates/" + string(g.ID)
+	h.get(path).want(http.StatusOK).into(&one)
+	h.get(path + "/grant").want(http.StatusOK).into(&grant)
+	h.send(ask{method: "GET", path: path + "/by-token", as: "-", header: []string{"Authorization: Bearer " + token}}).want(http.StatusOK).into(&linked)
+	h.get("/api/gates/" + string(away.Gates[0])).want(http.StatusOK).into(&other)
+	for door, have := range map[string][]inbox.Duplicate{"gate": one.Duplicates, "grant": grant.Duplicates, "link": linked.Duplicates} {
+		if len(have) != 1 || have[0].Gate != away.Gates[0] || have[0].Thread != "away" {
+			t.Errorf("the %s names %+v", door, have)
+		}
+	}
+	if d := other.Duplicates; len(d) != 1 || d[0].Thread != "by-hand" {
+		t.Errorf("the fork names %+v", d)
+	}
 }

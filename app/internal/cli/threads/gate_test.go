@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/clitest"
 	"github.com/posthouse/posthouse/internal/base/text"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -159,6 +160,11 @@ func TestGateShowWarnsOfAnotherBranch(t *testing.T) {
 	}
 	clitest.Wants(t, "gate show of a fork in a thread of its own", d.Run(0, "gate", "show", string(away.Gates[0])), "warning: branch main of thread t asks the same: ")
 	clitest.Wants(t, "gate show of its source", d.Run(0, "gate", "show", string(g)), "warning: branch main of thread other asks the same: ")
+	byHand := must.Get(d.Ledger.Commit(t.Context(), &ledger.Draft{Thread: "by-hand", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindSave, Status: posthouse.StatusWaiting,
+	}, Gates: []posthouse.Gate{{Name: "pay", Text: "Pay by hand?"}}}))(t)
+	must.Get(d.Ledger.Fork(t.Context(), byHand.Checkpoint.ID, &ledger.ForkOptions{Thread: "by-hand-fork"}))(t)
+	clitest.Wants(t, "gate show of what was saved by hand", d.Run(0, "gate", "show", string(byHand.Gates[0].ID)), "warning: branch main of thread by-hand-fork asks the same: ")
 	d.Run(0, "approve", string(g))
 	clitest.Wants(t, "gate show after a yes", d.Run(0, "gate", "show", string(f.Gates[0])), "warning: branch main asks the same", "approved by")
 }
