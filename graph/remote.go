@@ -60,7 +60,7 @@ type remoteTask interface {
 // on, and knows it as text ([RecordedError]). Limits say how often a task is tried, and how long. So Retry,
 // Timeout and IdleTimeout are refused in the options of the node, and those of
 // CompileOptions do not apply to it. The failure is on record: [App.Resume] finds it again,
-// until [ledger.RetryTask] opens the task again. [App.Update] with Goto, a fork from before
+// until [ledger.RetryTask] opens the task again. [App.Update] with Goto, a fork at the node or before
 // it, and each new visit of the node dispatch a task of their own.
 //
 // NodeOptions.Effect is the class of what the handler does. Where the ledger requires

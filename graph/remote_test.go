@@ -288,6 +288,90 @@ func TestForkedRemoteNode(t *testing.T) {
 	}
 }
 
+// TestForkOfAFailedRemoteNode hands its task out again, with the input of the fork's state, on each branch once; also
+// in subgraphs. On its own branch the failure stands.
+func TestForkOfAFailedRemoteNode(t *testing.T) {
+	l, inputs, ctx := newLedger(t), 0, t.Context()
+	for name, add := range map[string]func(g *graph.Graph[trail]){
+		"node":   func(g *graph.Graph[trail]) { g.Remote("sub", fetches(&inputs)) },
+		"inline": func(g *graph.Graph[trail]) { g.Inline("sub", remoteLine(fetches(&inputs))) },
+		"inside": func(g *graph.Graph[trail]) { remoteSubgraph(g, &inputs, false) },
+		"thread": func(g *graph.Graph[trail]) { remoteSubgraph(g, &inputs, true) },
+	} {
+		g := graph.New[trail](name)
+		add(g)
+		g.Edge(graph.Start, "sub")
+		g.Edge("sub", graph.End)
+		a := compile(t, g, l, nil)
+		must.Get(a.Run(ctx, name, trail{}))(t)
+		source := theTask(t, l, "")
+		resolveTask(t, l, source.ID, commit.TaskOutcome{Failed: "no route"})
+		if _, err := a.Resume(ctx, name); err == nil {
+			t.Fatalf("%s does not fail", name)
+		}
+		head := must.Get(l.Latest(ctx, ledger.LatestQuery{Thread: name}))(t)
+		if head.Status != posthouse.StatusFailed {
+			t.Fatalf("%s is %s", name, head.Status)
+		}
+		for _, more := range []string{"", "more"} {
+			var change func(*trail)
+			if more != "" {
+				if name == "inside" || name == "thread" {
+					break // it takes none of the outer state
+				}
+				change = func(s *trail) { s.Nodes = append(s.Nodes, more) }
+			}
+			f := must.Get(a.Fork(ctx, head.ID, change))(t)
+			for range 2 {
+				must.Get(a.Resume(ctx, name, graph.RunOptions{Branch: f.Branch}))(t)
+			}
+			again := theTask(t, l, "")
+			if again.ID == source.ID || again.Call.Attempt != 1 {
+				t.Errorf("%s: handed out is %+v", name, again)
+			}
+			var was, in string
+			must.Do(t, errors.Join(json.Unmarshal(source.Payload, &was), json.Unmarshal(again.Payload, &in)))
+			if in != strings.TrimSpace(was+" "+more) {
+				t.Errorf("%s: its input is %q, that of the source %q", name, in, was)
+			}
+			resolveTask(t, l, again.ID, completed(`"page"`))
+			res := must.Get(a.Resume(ctx, name, graph.RunOptions{Branch: f.Branch}))(t)
+			if res.Status != posthouse.StatusDone {
+				t.Errorf("%s: the fork is %s", name, res.Status)
+			}
+		}
+		if _, err := a.Resume(ctx, name); err == nil || len(openTasks(t, l, "")) > 0 {
+			t.Errorf("%s: the source: %v", name, err)
+		}
+	}
+}
+
+// TestForkOfAFailedHandlerOfARemoteNode: once OnError was called for a task, it is called again in a fork, and not the task.
+func TestForkOfAFailedHandlerOfARemoteNode(t *testing.T) {
+	l, inputs, ctx := newLedger(t), 0, t.Context()
+	g := remoteLine(fetches(&inputs))
+	handled := 0
+	g.OnError("fetch", func(context.Context, *trail, error) (graph.Command, error) {
+		if handled++; handled == 1 {
+			return graph.Command{}, errors.New("no page in the archive either")
+		}
+		return graph.Command{}, nil
+	})
+	a := compile(t, g, l, nil)
+	must.Get(a.Run(ctx, "t", trail{}))(t)
+	resolveTask(t, l, theTask(t, l, "t").ID, commit.TaskOutcome{Failed: "no route"})
+	if _, err := a.Resume(ctx, "t"); err == nil {
+		t.Fatal("it does not fail")
+	}
+	head := must.Get(l.Latest(ctx, ledger.LatestQuery{Thread: "t"}))(t)
+	f := must.Get(a.Fork(ctx, head.ID, nil))(t)
+	res := must.Get(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t)
+	wantList(t, "the fork's trail", res.State.Nodes, "plan", "store")
+	if handled != 2 || inputs != 1 {
+		t.Errorf("the handler ran %d times, and In %d", handled, inputs)
+	}
+}
+
 // TestRemoteNodeOutlivesItsEngine and the names of the node and its handler.
 func TestRemoteNodeOutlivesItsEngine(t *testing.T) {
 	store, inputs, ctx := memstore.New(), 0, t.Context()

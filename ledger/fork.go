@@ -54,8 +54,13 @@ type ForkOptions struct {
 // checkpoint, which names its Source. The source does not change.
 //
 // The fork inherits what the unfinished execution had on record before it. Gates that
-// were open there open again under new ids; those that ask people get a fresh deadline.
+// were open there open again under new ids; those that ask people, and tasks, get a fresh deadline.
 // A fork of a checkpoint that could run does not run until it is resumed.
+//
+// As a step that failed is tried again, a task that failed for good is handed out again, under a new
+// id and with the input of the fork's state: its worker gave it up, no attempt was left, or its deadline
+// passed. The fork does not inherit that, unless the program did something after it. Outputs of
+// tasks and decisions of people count as before, and so does what a task's handler recorded.
 //
 // A fork in the middle of an effect under a grant is interrupted, too: the decision licenses
 // the effect on its own branch, and the program proposes it again when the fork is resumed.
@@ -308,7 +313,9 @@ func inherit(ctx context.Context, l *core.Core, p *commit.Plan, c *posthouse.Che
 		return err
 	}
 	line[0].To = c.Seq
-	in := forkCollector{draft: p, line: line, steps: map[string]int{}, lost: threadlog.MissingBodies{}, uses: map[string]bool{}}
+	in := forkCollector{
+		draft: p, line: line, steps: map[string]int{}, calls: map[string][]posthouse.StepRecord{}, lost: threadlog.MissingBodies{}, uses: map[string]bool{},
+	}
 	for e, err := range l.Logs.InOrder(ctx, c.Thread, posthouse.Range{From: line[len(line)-1].From, To: c.Seq}) {
 		if err != nil {
 			return err
@@ -333,6 +340,7 @@ func inherit(ctx context.Context, l *core.Core, p *commit.Plan, c *posthouse.Che
 		return err
 	}
 	in.now, in.changed = l.Now(), changed
+	in.leaveFailedTasks()
 	in.putGates(c.Status == posthouse.StatusWaiting)
 	return nil
 }
@@ -340,8 +348,9 @@ func inherit(ctx context.Context, l *core.Core, p *commit.Plan, c *posthouse.Che
 type forkCollector struct {
 	draft *commit.Plan
 	line  threadlog.Lineage
-	steps map[string]int    // results, by task
-	gates []*posthouse.Gate // until all are known, followed is minus the number of earlier ones
+	steps map[string]int                    // results, by task
+	calls map[string][]posthouse.StepRecord // records of steps without their values, by task
+	gates []*posthouse.Gate                 // until all are known, followed is minus the number of earlier ones
 	lost  threadlog.MissingBodies
 	uses  map[string]bool // tasks and names of steps that began to act under a grant
 
@@ -352,6 +361,13 @@ type forkCollector struct {
 func (in *forkCollector) record(e *posthouse.Entry, i int, recs []posthouse.Record) (err error) {
 	rec := &recs[i]
 	if s := rec.Step; s != nil && in.line.Sees(s.Branch, e.Seq) {
+		if threadlog.IsTaskAgain(s) {
+			in.gates = threadlog.WithoutTask(in.gates, s)
+			return nil
+		}
+		in.calls[s.Task] = append(in.calls[s.Task], posthouse.StepRecord{
+			Step: posthouse.Step{Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Grant: s.Grant, Value: posthouse.Value{Codec: s.Codec}}, Seq: e.Seq,
+		})
 		if use, ok := strings.CutSuffix(s.Name, handler.Nested+handler.UseReleased); ok {
 			in.uses[s.Task+"\x00"+use] = true
 		}
@@ -422,6 +438,27 @@ func (in *forkCollector) anew() {
 	}
 }
 
+// leaveFailedTasks leaves out the tasks that failed for good and that the program did nothing after:
+// as a step that failed, they are tried again. One under a grant stays, since the fork asks for its effect again.
+func (in *forkCollector) leaveFailedTasks() {
+	tasks := map[string]*threadlog.Execution{}
+	for _, g := range in.gates {
+		if tasks[g.Task] == nil {
+			tasks[g.Task] = &threadlog.Execution{Steps: in.calls[g.Task]}
+		}
+		tasks[g.Task].Gates = append(tasks[g.Task].Gates, g)
+	}
+	for _, name := range slices.Sorted(maps.Keys(tasks)) {
+		x := tasks[name]
+		for _, g := range x.FailedTasks() {
+			if g.Call.Grant == "" && !in.isWithinUse(g) {
+				in.draft.Again = append(in.draft.Again, g)
+			}
+		}
+	}
+	in.gates = threadlog.WithoutGates(in.gates, func(g *posthouse.Gate) bool { return slices.Contains(in.draft.Again, g) })
+}
+
 // putGates adds the gates to the plan: open ones if the source waits, and decided ones.
 // Of another state it opens no questions to people and no tasks for workers: the branch
 // asks when it is resumed.
@@ -472,9 +509,10 @@ func (in *forkCollector) putGates(waiting bool) {
 // isUse reports whether an open gate is what an effect under a grant waits for. A decision
 // licenses the effect on its own branch, so elsewhere the program proposes it again.
 func (in *forkCollector) isUse(g *posthouse.Gate) bool {
-	if g.Decision != nil {
-		return false
-	}
+	return g.Decision == nil && in.isWithinUse(g)
+}
+
+func (in *forkCollector) isWithinUse(g *posthouse.Gate) bool {
 	for end, part := range g.Name {
 		if string(part) == handler.Nested && in.uses[g.Task+"\x00"+g.Name[:end]] {
 			return true
@@ -494,8 +532,20 @@ func isAboutState(g *posthouse.Gate) bool {
 	return g.Decision == nil && (g.AsksPeople() || g.Kind == posthouse.GateTask)
 }
 
-// renewDeadlines gives a gate that asks people as much time as it had when it opened.
+// renewDeadlines gives a gate that asks people, and a task, as much time as it had when it opened.
 func renewDeadlines(g *posthouse.Gate, now time.Time) {
+	if g.Call != nil {
+		if !g.ExpiresAt.IsZero() {
+			began := g.Call.Began
+			if began.IsZero() {
+				began = g.CreatedAt
+			}
+			g.ExpiresAt = now.Add(g.ExpiresAt.Sub(began))
+		}
+		call := *g.Call
+		call.Began = time.Time{} // now
+		g.Call = &call
+	}
 	if !g.AsksPeople() {
 		return
 	}

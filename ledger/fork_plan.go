@@ -71,6 +71,10 @@ type ForkGate struct {
 	// Waits says that people are asked on the source's branch now, by the gate or one in its place. That
 	// stays open: an approval of both has its effect done twice.
 	Waits bool `json:"waits,omitempty"`
+
+	// Failed says of a task that it failed for good on the source's branch, and why. The fork does not
+	// inherit that: its program hands the task out again.
+	Failed string `json:"failed,omitempty"`
 }
 
 // maxPlanned bounds each list of a [ForkPlan].
@@ -108,6 +112,9 @@ func PlanFork(ctx context.Context, l *Ledger, id posthouse.ID, o *ForkOptions) (
 	}
 	line[0].To = c.Seq
 	w := newForkWalk(p, line, &c.Header, c.Seq, opensNow(draft))
+	for _, g := range draft.Again {
+		w.failed[g.ID] = g
+	}
 	for e, err := range l.core.Logs.InOrder(ctx, c.Thread, posthouse.Range{From: line[len(line)-1].From, Headers: true}) {
 		if err != nil {
 			return nil, err

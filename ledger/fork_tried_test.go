@@ -159,9 +159,8 @@ func TestPlanForkOfAFailedNode(t *testing.T) {
 	}
 }
 
-// TestPlanForkSaysWhatWorkersAnswered: a task that its worker gave up is not handed out again by a fork, and a wait for
-// another attempt is not a question.
-func TestPlanForkSaysWhatWorkersAnswered(t *testing.T) {
+// TestPlanForkOfAFailureAfterASignal: a signal that came counts in a fork, and a wait for another attempt is not a question.
+func TestPlanForkOfAFailureAfterASignal(t *testing.T) {
 	ctx, l := t.Context(), open(t, nil)
 	first := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"call"}}}))(t)
 	c := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"call"}}, Gates: []posthouse.Gate{

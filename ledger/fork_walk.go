@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -32,8 +33,10 @@ type forkWalk struct {
 	before []*decidedGate             // gates before the fork that have one, by the order of decisions
 	tries  tries
 
-	decided map[posthouse.ID]bool         // after the checkpoint
-	heirs   map[posthouse.ID]posthouse.ID // gates by those that they replaced
+	tasks   map[posthouse.ID]string          // gates of tasks, by what the record is called that hands them out again
+	failed  map[posthouse.ID]*posthouse.Gate // tasks that failed before the fork, and that it does not inherit
+	decided map[posthouse.ID]uint64          // after the checkpoint, with the entries
+	heirs   map[posthouse.ID]posthouse.ID    // gates by those that they replaced
 }
 
 // A decidedGate is one that was decided before the fork.
@@ -46,7 +49,7 @@ type decidedGate struct {
 func newForkWalk(p *ForkPlan, line threadlog.Lineage, source *posthouse.Header, upTo uint64, opens map[string]int) *forkWalk {
 	return &forkWalk{
 		plan: p, line: line, source: source, upTo: upTo, opens: opens, open: map[posthouse.ID]*ForkGate{},
-		decided: map[posthouse.ID]bool{}, heirs: map[posthouse.ID]posthouse.ID{},
+		tasks: map[posthouse.ID]string{}, failed: map[posthouse.ID]*posthouse.Gate{}, decided: map[posthouse.ID]uint64{}, heirs: map[posthouse.ID]posthouse.ID{},
 	}
 }
 
@@ -57,6 +60,10 @@ func (w *forkWalk) entry(e *posthouse.Entry, recs []posthouse.Record) bool {
 		switch {
 		case rec.Release != nil && e.Seq > w.upTo:
 			return false
+		case rec.Step != nil && threadlog.IsTaskAgain(rec.Step):
+			if e.Seq <= w.upTo && w.line.Sees(rec.Step.Branch, e.Seq) {
+				w.handOutAgain(rec.Step)
+			}
 		case rec.Step != nil:
 			w.step(e.Seq, i, rec.Step)
 		case rec.Gate != nil:
@@ -64,7 +71,7 @@ func (w *forkWalk) entry(e *posthouse.Entry, recs []posthouse.Record) bool {
 		case rec.Decision != nil && e.Seq <= w.upTo:
 			w.decide(e.Seq, rec.Decision)
 		case rec.Decision != nil:
-			w.decided[rec.Decision.Gate] = true
+			w.decided[rec.Decision.Gate] = e.Seq
 		case rec.Checkpoint != nil && e.Seq > w.upTo && branchName(rec.Checkpoint.Branch) == branchName(w.source.Branch):
 			w.plan.End = endAt(rec.Checkpoint)
 		}
@@ -169,6 +176,9 @@ func (w *forkWalk) gate(seq uint64, g *posthouse.GateInfo) {
 		return
 	}
 	asked := ForkGate{Gate: g.ID, Task: g.Task, Name: g.Name, Kind: kind, Seq: seq}
+	if kind == posthouse.GateTask {
+		w.tasks[g.ID] = threadlog.TaskAgain(g.Name, g.Occurrence)
+	}
 	switch {
 	case seq <= w.upTo && w.line.Sees(g.Branch, seq):
 		w.open[g.ID] = &asked
@@ -191,6 +201,13 @@ func (w *forkWalk) decide(seq uint64, d *posthouse.DecideInfo) {
 	delete(w.open, d.Gate)
 	by := ForkDecision{Gate: g.Gate, Task: g.Task, Name: g.Name, Kind: g.Kind, Verdict: d.Verdict, By: d.By, Seq: seq}
 	w.before = append(w.before, &decidedGate{asked: *g, by: by})
+}
+
+// handOutAgain drops the answers to a task that a fork did not inherit.
+func (w *forkWalk) handOutAgain(s *posthouse.StepInfo) {
+	w.before = slices.DeleteFunc(w.before, func(g *decidedGate) bool {
+		return g.asked.Task == s.Task && w.tasks[g.asked.Gate] == s.Name
+	})
 }
 
 func (w *forkWalk) asks(g ForkGate) {
@@ -229,6 +246,9 @@ func (w *forkWalk) end() {
 func (w *forkWalk) read(ctx context.Context, l *Ledger, thread string) error {
 	b := bodies{}
 	proposals := map[posthouse.ID]bool{}
+	for i := range w.plan.Asks {
+		w.wantFailure(b, &w.plan.Asks[i])
+	}
 	for _, g := range w.before {
 		if posthouse.AsksPeople(g.asked.Kind) {
 			b.want(g.asked.Seq, func(e *posthouse.Entry, recs []posthouse.Record) error {
@@ -244,6 +264,9 @@ func (w *forkWalk) read(ctx context.Context, l *Ledger, thread string) error {
 	}
 	again := []ForkGate{}
 	for _, g := range w.before {
+		if failed := w.failed[g.asked.Gate]; failed != nil {
+			g.asked.Failed, proposals[g.asked.Gate] = whyFailed(failed.Decision), true
+		}
 		switch {
 		case w.heirs[g.asked.Gate] != "":
 		case !proposals[g.asked.Gate] && len(w.plan.Decided) == maxPlanned:
@@ -263,6 +286,38 @@ func (w *forkWalk) read(ctx context.Context, l *Ledger, thread string) error {
 	return nil
 }
 
+// wantFailure has read why a task failed for good after the checkpoint, if it did.
+func (w *forkWalk) wantFailure(b bodies, asked *ForkGate) {
+	last := w.last(asked.Gate)
+	if asked.Kind != posthouse.GateTask || w.decided[last] == 0 {
+		return
+	}
+	b.want(w.decided[last], func(e *posthouse.Entry, recs []posthouse.Record) error {
+		for i := range recs {
+			d := recs[i].Decision
+			if d == nil || d.Gate != last || d.Verdict != posthouse.Reject && d.Verdict != posthouse.Expire || len(e.Bodies[i]) == 0 {
+				continue
+			}
+			decision, err := threadlog.ReadDecisionBody(e, &recs[i], e.Bodies[i])
+			if err != nil {
+				return err
+			}
+			if !decision.Unknown {
+				asked.Failed = whyFailed(decision)
+			}
+		}
+		return nil
+	})
+}
+
+// whyFailed says why a task failed for good.
+func whyFailed(d *posthouse.Decision) string {
+	if d.Verdict == posthouse.Expire {
+		return cmp.Or(d.Reason, "its deadline passed")
+	}
+	return cmp.Or(d.Reason, "its worker gave it up")
+}
+
 // noteProposal notes a gate with a decision that licenses effects on its own branch: a fork asks it again.
 func noteProposal(e *posthouse.Entry, recs []posthouse.Record, id posthouse.ID, proposals map[posthouse.ID]bool) error {
 	for i := range recs {
@@ -279,11 +334,14 @@ func noteProposal(e *posthouse.Entry, recs []posthouse.Record, id posthouse.ID, 
 }
 
 // waits reports whether a gate, or one in its place, has no decision.
-func (w *forkWalk) waits(id posthouse.ID) bool {
+func (w *forkWalk) waits(id posthouse.ID) bool { return w.decided[w.last(id)] == 0 }
+
+// last returns the newest of a gate and those in its place.
+func (w *forkWalk) last(id posthouse.ID) posthouse.ID {
 	for {
 		heir, ok := w.heirs[id]
 		if !ok {
-			return !w.decided[id]
+			return id
 		}
 		id = heir
 	}

@@ -235,5 +235,31 @@ func (p *ResumePlan) fork(ctx context.Context, l *Ledger, h *posthouse.Header) e
 	}
 	f.Thread, f.Branch, f.Status, f.Next = p.Thread, p.Branch, p.Status, slices.Clone(p.Next)
 	p.Fork = f
+	return f.keepInherited(ctx, l, h)
+}
+
+// keepInherited moves failures of tasks that the fork h inherited to the answers that count there:
+// a fork that an earlier version made inherited them.
+func (p *ForkPlan) keepInherited(ctx context.Context, l *Ledger, h *posthouse.Header) error {
+	if !slices.ContainsFunc(p.Asks, func(g ForkGate) bool { return g.Failed != "" }) {
+		return nil
+	}
+	executions, err := l.core.Executions(ctx, h)
+	if err != nil {
+		return err
+	}
+	p.Asks = slices.DeleteFunc(p.Asks, func(g ForkGate) bool {
+		x := executions[g.Task]
+		if g.Failed == "" || x == nil {
+			return false
+		}
+		i := slices.IndexFunc(x.Gates, func(o *posthouse.Gate) bool { return threadlog.HasFailed(o) && (o.ID == g.Gate || o.Origin == g.Gate) })
+		if i < 0 {
+			return false
+		}
+		d := x.Gates[i].Decision
+		p.Decided = append(p.Decided, ForkDecision{Gate: g.Gate, Task: g.Task, Name: g.Name, Kind: g.Kind, Verdict: d.Verdict, By: d.By, Seq: d.Seq})
+		return true
+	})
 	return nil
 }

@@ -134,75 +134,9 @@ func FailedTasks(ctx context.Context, l *Ledger, head *posthouse.Header) (failed
 		return nil, err
 	}
 	for _, x := range executions {
-		failed = append(failed, failedIn(x)...)
+		failed = append(failed, x.FailedTasks()...)
 	}
 	return failed, nil
-}
-
-// failedIn returns the tasks that failed for good and that the execution did nothing behind.
-func failedIn(x *threadlog.Execution) (failed []*posthouse.Gate) {
-	newest := map[posthouse.ID]posthouse.ID{} // gate by call
-	for _, g := range x.Gates {
-		if g.Call != nil {
-			newest[g.Call.ID] = g.ID
-		}
-	}
-	for _, g := range x.Gates {
-		if checkRetry(g) == nil && newest[g.Call.ID] == g.ID && !wentOn(x, g) {
-			failed = append(failed, g)
-		}
-	}
-	return failed
-}
-
-// wentOn reports whether an execution did something after the failure of a task. What had
-// begun beside the task before does not count, and neither does that a call around it failed.
-func wentOn(x *threadlog.Execution, g *posthouse.Gate) bool {
-	task := handler.Call(g.Name, g.Occurrence) + handler.Nested
-	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool {
-		if s.Seq < g.Decision.Seq || s.Value.Codec == threadlog.CodecFailed || isOfUse(s.Name, task) {
-			return false
-		}
-		began := firstOf(x, besideCall(handler.Call(s.Name, s.Occurrence)+handler.Nested, task))
-		return began == 0 || began > g.Decision.Seq
-	})
-}
-
-// isOfUse reports whether a record is what a step around a task says of its grant.
-func isOfUse(name, task string) bool {
-	i := strings.LastIndex(name, handler.Nested) + len(handler.Nested)
-	return i >= len(handler.Nested) && strings.HasPrefix(name[i:], "$") && strings.HasPrefix(task, name[:i])
-}
-
-// besideCall returns the outermost of the calls around a name that is not around a task, "" if
-// all of them are.
-func besideCall(name, task string) string {
-	for end := 0; end < len(name); {
-		end += strings.Index(name[end:], handler.Nested) + len(handler.Nested)
-		if !strings.HasPrefix(task, name[:end]) {
-			return name[:end]
-		}
-	}
-	return ""
-}
-
-// firstOf returns the entry of the first record within a call, 0 without one.
-func firstOf(x *threadlog.Execution, call string) (seq uint64) {
-	if call == "" {
-		return 0
-	}
-	note := func(name string, n uint32, at uint64) {
-		if strings.HasPrefix(handler.Call(name, n)+handler.Nested, call) && (seq == 0 || at < seq) {
-			seq = at
-		}
-	}
-	for i := range x.Steps {
-		note(x.Steps[i].Name, x.Steps[i].Occurrence, x.Steps[i].Seq)
-	}
-	for _, g := range x.Gates {
-		note(g.Name, g.Occurrence, g.Seq)
-	}
-	return seq
 }
 
 // inPlace opens the task at its branch's head, if the branch failed with it. It returns
@@ -246,7 +180,7 @@ func (r *taskRetry) again() posthouse.Gate {
 	call := *g.Call
 	call.Attempt, call.Paused, call.NotBefore, call.Began = 1, "", time.Time{}, time.Time{}
 	call.Lost = call.Lost || g.Decision.Unknown
-	call.Failure = cmp.Or(g.Decision.Reason, "its deadline passed")
+	call.Failure = whyFailed(g.Decision)
 	again.Call = &call
 	return again
 }

@@ -14,6 +14,9 @@ import (
 // other workers, with what the handler kept. Once an output is on record, every later
 // execution returns it and no worker is asked.
 //
+// A failure for good is on record, too, until [ledger.RetryTask] opens the task again. A fork hands it
+// out again, unless the program did something after the failure: see [ledger.Ledger.Fork].
+//
 // Errors: a [*runs.RemoteError] when the task failed for good; [posthouse.ErrInvalid] for a name
 // (1 to 195 bytes), an input or an output that does not fit; [posthouse.ErrTooLarge]; and as
 // for [Sleep].

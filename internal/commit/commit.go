@@ -44,7 +44,7 @@ type stage struct {
 
 // stages lists what a commit does with a validated plan, in order. core.Append then
 // takes the last stages: seal, sign, put, apply.
-func (c *Commit) stages() [12]stage {
+func (c *Commit) stages() [13]stage {
 	p := c.plan
 	return [...]stage{
 		{true, (*Commit).checkLease},
@@ -52,6 +52,7 @@ func (c *Commit) stages() [12]stage {
 		{true, (*Commit).checkHead},
 		{p.Checkpoint != nil && p.ByHand, (*Commit).findStep},
 		{len(p.Steps) > 0, (*Commit).recordSteps},
+		{len(p.Again) > 0, (*Commit).recordAgain},
 		{len(p.ConsumedSignals) > 0, (*Commit).takeSignals},
 		{p.Checkpoint != nil && len(c.tx.Thread.Info.Waiting) > 0, (*Commit).cancelLeftGates},
 		{p.Checkpoint == nil && len(p.Open.Withdraw) > 0, (*Commit).withdrawGates},

@@ -40,6 +40,7 @@ type Plan struct {
 
 	Revise  posthouse.ID      // the checkpoint that this one revises
 	Inherit []*posthouse.Gate // decided gates that a forked thread inherits
+	Again   []*posthouse.Gate // failed tasks that a fork does not inherit: its program hands them out again
 	Cancel  bool              // ends a branch that was asked to cancel
 	Step    uint64            // the count of steps at which a forked thread begins
 
@@ -83,7 +84,7 @@ func (p *Plan) Validate() error {
 	if len(p.Gates) > 0 && (p.Checkpoint == nil || p.Checkpoint.Status != posthouse.StatusWaiting) {
 		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	records := 2*(len(p.Gates)+len(p.Decided)) + len(p.Steps) + len(p.ConsumedSignals) + len(p.Open.Keep) + len(p.Open.Withdraw)
+	records := 2*(len(p.Gates)+len(p.Decided)) + len(p.Steps) + len(p.Again) + len(p.ConsumedSignals) + len(p.Open.Keep) + len(p.Open.Withdraw)
 	for i := range p.Steps {
 		if len(p.Steps[i].Story.Notes) > 0 {
 			records++ // they are a record of their own

@@ -48,3 +48,15 @@ func (c *Commit) tell(s *posthouse.Story) error {
 	c.tx.Add(posthouse.Record{Kind: posthouse.RecordNote, Note: &posthouse.NoteInfo{Branch: c.plan.Branch, Line: story.Line(s.Notes) != ""}}, body)
 	return nil
 }
+
+// recordAgain adds which failures of tasks a fork does not inherit. A forked thread begins without them.
+func (c *Commit) recordAgain() error {
+	for _, g := range c.plan.Again {
+		if !c.plan.Checkpoint.Root {
+			c.tx.Add(posthouse.Record{Kind: posthouse.RecordStep, Step: &posthouse.StepInfo{
+				Task: g.Task, Name: threadlog.TaskAgain(g.Name, g.Occurrence), Branch: c.plan.Branch, Codec: posthouse.JSON.Name(),
+			}}, nil)
+		}
+	}
+	return nil
+}

@@ -165,6 +165,9 @@ func (u *Unfinished) read(e *posthouse.Entry, recs []posthouse.Record) error {
 func (u *Unfinished) record(e *posthouse.Entry, i int, recs []posthouse.Record) (err error) {
 	rec := &recs[i]
 	switch {
+	case rec.Step != nil && u.line.Sees(rec.Step.Branch, e.Seq) && IsTaskAgain(rec.Step):
+		x := u.task(rec.Step.Task)
+		x.Gates = WithoutTask(x.Gates, rec.Step)
 	case rec.Step != nil && u.line.Sees(rec.Step.Branch, e.Seq):
 		if u.lost.Note(e, i, rec) {
 			return nil

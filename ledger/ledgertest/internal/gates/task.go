@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ func taskCases() []desk.Case {
 		{Name: "ledger/a claim and a withdrawal", Rule: "Of a worker's claim of a task under a grant and the withdrawal of its gate, by two engines at once, the log has an order: a claim that is on record came first, and one that came later is refused and leaves nothing.", Run: ledgerClaimOrWithdrawal},
 		{Name: "ledger/a failed task is retried in place", Rule: "Where the branch failed with its task, a retry opens it anew at the head, with its key, its first attempt and as much time; a second retry is ErrConflict and names the gate.", Run: ledgerRetryInPlace},
 		{Name: "ledger/a failed task is retried on a fork", Rule: "Where the branch went on behind its failed task, a retry forks the checkpoint that handed it out, with what its handler recorded; what followed stays, and a second retry is ErrConflict.", Run: ledgerRetryOnFork},
+		{Name: "ledger/a fork hands a failed task out again", Rule: "A fork of a checkpoint behind a task that failed for good does not know the task, to a branch or a thread, but what its handler recorded; it knows one that is complete or was cancelled, and a fork of the fork knows what the fork does. The source knows all.", Run: ledgerForkOfFailedTask},
 		{Name: "ledger/only failed tasks are retried", Rule: "A question, an open task, one that is complete, one that another attempt replaced and one that is unknown are refused, and nothing is written.", Run: ledgerRetryRefused},
 	}
 }
@@ -213,6 +215,50 @@ func ledgerRetryOnFork(t *desk.T) {
 	t.OK(err)
 	if len(info.Branches) != 1 {
 		t.Errorf("a fork that was stopped left %d branches", len(info.Branches))
+	}
+}
+
+func ledgerForkOfFailedTask(t *desk.T) {
+	for i, c := range []struct {
+		outcome commit.TaskOutcome
+		known   int // gates of the task that a fork knows
+	}{
+		{commit.TaskOutcome{Failed: "no such page"}, 0},
+		{commit.TaskOutcome{Output: json.RawMessage("1")}, 1},
+		{commit.TaskOutcome{Withdrawn: "nobody needs it"}, 1},
+	} {
+		d, thread := t.Desk(ledger.Options{}), fmt.Sprint("t", i)
+		g := handOut(d, thread, time.Time{})
+		var steps commit.TaskSteps
+		t.OK(steps.Record(t.Ctx, d.Core(), commit.RefOf(g), handlerStep(`"half"`)))
+		g = resolve(d, g, commit.TaskOutcome{Next: commit.NextAttempt(g.Call, d.Now(), "it broke", 0), Why: "failed"})
+		resolve(d, g, c.outcome)
+		failBranch(d, thread)
+		head := headOf(d, thread, "")
+		for n, o := range []*ledger.ForkOptions{nil, {Thread: thread + "-away"}} {
+			f, err := d.Fork(t.Ctx, head.ID, o)
+			t.OK(err)
+			second, err := t.Desk(ledger.Options{}).Fork(t.Ctx, f.ID, nil)
+			t.OK(err)
+			for _, h := range []*posthouse.Header{&f.Header, &second.Header} {
+				x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, h, taskOf)
+				t.OK(err)
+				decided := 0
+				for _, known := range x.Gates {
+					if known.Decision != nil && known.Decision.Successor == "" {
+						decided++
+					}
+				}
+				if decided != c.known || c.known == 0 && len(x.Gates) > 0 || len(x.Steps) != 1 || string(x.Steps[0].Value.Data) != `"half"` {
+					t.Errorf("fork %d of outcome %d knows gates %+v and results %+v", n, i, x.Gates, x.Steps)
+				}
+			}
+		}
+		x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, head, taskOf)
+		t.OK(err)
+		if n := len(x.Gates); n != 1 || x.Gates[0].ID != g.ID || x.Gates[0].Decision == nil {
+			t.Errorf("the source of outcome %d knows %+v", i, x.Gates)
+		}
 	}
 }
 
