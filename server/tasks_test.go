@@ -167,6 +167,37 @@ func TestFailedTasksOverHTTP(t *testing.T) {
 	}
 }
 
+// TestForkOfAFailedTaskOverHTTP: its plan says that the task is handed out again and why it failed, and so it is, once.
+func TestForkOfAFailedTaskOverHTTP(t *testing.T) {
+	h := open(t, nil)
+	app := h.handOut("t1")
+	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, Concurrency: 1})
+	must.Do(t, err)
+	c := must.Get(h.tasks.Claim(t.Context(), s.ID))(t)
+	must.Do(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no such page"}))
+	if _, err := app.Resume(t.Context(), "t1"); err == nil {
+		t.Fatal("it did not fail")
+	}
+	var thread posthouse.ThreadInfo
+	h.get("/api/threads/t1").want(http.StatusOK).into(&thread)
+	path := "/api/checkpoints/" + string(thread.Branches[0].Head) + "/fork"
+	plan := h.post(path, `{"dryRun":true}`).want(http.StatusOK).checkpoint().Plan
+	if len(plan.Asks) != 1 || plan.Asks[0].Gate != c.ID.Gate || plan.Asks[0].Kind != posthouse.GateTask || plan.Asks[0].Failed != "no such page" || len(plan.Decided) != 0 {
+		t.Errorf("the plan asks %+v, and answered is %+v", plan.Asks, plan.Decided)
+	}
+	fork := h.post(path, `{}`).want(http.StatusOK).checkpoint()
+	for range 2 {
+		must.Get(app.Resume(t.Context(), "t1", flow.RunOptions{Branch: fork.Branch}))(t)
+	}
+	again := must.Get(h.tasks.Claim(t.Context(), s.ID))(t)
+	if l := h.list("?thread=t1"); len(l) != 1 || l[0].ID != again.ID.Gate || l[0].ID == c.ID.Gate || l[0].Branch != fork.Branch {
+		t.Errorf("open tasks are %+v", l)
+	}
+	if _, err := app.Resume(t.Context(), "t1"); err == nil {
+		t.Error("the source goes on")
+	}
+}
+
 // TestPagesOfFailedTasks: pages go on after a thread that cannot be read, and after one
 // that was deleted between two pages.
 func TestPagesOfFailedTasks(t *testing.T) {

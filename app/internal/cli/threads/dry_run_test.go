@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/clitest"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -76,5 +80,25 @@ func TestDryRunOfAForkWhereARunFailed(t *testing.T) {
 	text := d.Run(0, "checkpoint", "fork", head, "--dry-run", "--json")
 	if err := json.Unmarshal([]byte(text), &p); err != nil || len(p.Tried) != 1 || p.Tried[0].Status != "decided" || p.End.Status != "failed" || p.End.Error == "" || len(p.End.Next) != 1 {
 		t.Errorf("%+v, %v: %s", p, err, text)
+	}
+}
+
+// TestDryRunOfAForkWhereATaskFailed: it says that the task is handed out again, and why it failed.
+func TestDryRunOfAForkWhereATaskFailed(t *testing.T) {
+	d := clitest.OpenDesk(t, memstore.New())
+	ctx, l := t.Context(), d.Ledger
+	done := must.Get(l.Commit(ctx, &ledger.Draft{
+		Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"call"}},
+		Gates: []posthouse.Gate{{Name: "task:price", Task: "1/call", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "price"}}},
+	}))(t)
+	_, _, err := commit.ResolveTask(ctx, l.Core(), commit.GateRef{Gate: done.Gates[0].ID}, &commit.TaskOutcome{By: "worker:w", Failed: "no \x1b[31mprice"})
+	must.Do(t, err)
+	head := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"call"}, Error: "no price"}}))(t).Checkpoint
+	for at, when := range map[posthouse.ID]string{head.ID: "once it comes there", done.Checkpoint.ID: "at once"} {
+		out := d.Run(0, "checkpoint", "fork", string(at), "--dry-run")
+		clitest.Wants(t, "the plan", out, "asked again", "1/call: task:price (task, "+when+"): handed out again, as it failed with no ")
+		if strings.Contains(out, "answered, and not asked again") || strings.Contains(out, "\x1b") {
+			t.Errorf("the plan is %q", out)
+		}
 	}
 }

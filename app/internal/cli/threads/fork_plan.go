@@ -58,7 +58,11 @@ func showPlan(e *env.Env, c *server.Checkpoint) {
 		}
 	}
 	for _, g := range p.Asks {
-		asks = append(asks, planned(g.Task, g.Name, g.Kind, whenAsked(g.Open, g.Waits)))
+		line := planned(g.Task, g.Name, g.Kind, whenAsked(g.Open, g.Waits))
+		if g.Failed != "" {
+			line += ": handed out again, as it failed with " + term.Clip(term.Visible(g.Failed), 200)
+		}
+		asks = append(asks, line)
 	}
 	listed(e, "kept, and not computed again", kept)
 	listed(e, "answered, and not asked again about the same", answers)

@@ -3,7 +3,7 @@ import type { Schemas } from "../api/client";
 import { Fold } from "../parts/fold";
 import { Said } from "../parts/said";
 import type { Plan } from "./plan";
-import { answer, becameOf, callOf, firstLine } from "./standing";
+import { answer, becameOf, callOf, firstLine, how } from "./standing";
 import css from "./lists.module.css";
 
 type Step = Schemas["ForkStep"];
@@ -184,8 +184,13 @@ const GateLine = ({ gate, branch }: { gate: Gate; branch: string }) => (
       </Link>
     </span>
     <span className={css.class}>
-      {gate.kind === "approval" ? "asks" : `${gate.kind}, waits`} {gate.open ? "at once" : "when it comes there"}
+      {how(gate)} {gate.open ? "at once" : "when it comes there"}
     </span>
+    {gate.failed && (
+      <span className={css.so}>
+        failed for good: <Said>{firstLine(gate.failed)}</Said>
+      </span>
+    )}
     {gate.waits && (
       <span className={`${css.stays} ${css.bad}`}>
         <Said>{branch}</Said> asks it now and goes on asking: if both are approved, it is done twice

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answer, becameOf, callOf, heading, standing } from "./standing";
+import { answer, becameOf, callOf, heading, how, standing } from "./standing";
 
 test("what a decision licenses acts without a question unless something is open", () => {
   expect(standing({ approval: "usable" })).toEqual({ acts: true, words: "people are not asked again" });
@@ -22,4 +22,10 @@ test("a step without a result says how its attempts ended, and an answer how it 
   expect(answer("respond")).toBe("answered");
   expect(callOf("find[1]")).toBe("find [2]");
   expect(answer("later")).toBe("later");
+});
+
+test("a task that failed for good is handed out again, and other gates ask or wait", () => {
+  expect(how({ kind: "task", failed: "no price" })).toBe("handed out again");
+  expect(how({ kind: "task" })).toBe("task, waits");
+  expect(how({ kind: "approval" })).toBe("asks");
 });

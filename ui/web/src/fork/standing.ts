@@ -60,3 +60,9 @@ const answers: Record<string, string> = {
 
 /** answer is a verdict as it was given, before its "by". */
 export const answer = (verdict: string) => answers[verdict] ?? verdict;
+
+/** how says how a fork asks what its source asked. */
+export const how = (g: Pick<Schemas["ForkGate"], "kind" | "failed">): string => {
+  if (g.failed) return "handed out again";
+  return g.kind === "approval" ? "asks" : `${g.kind}, waits`;
+};
