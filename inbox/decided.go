@@ -199,7 +199,7 @@ func (m *merger) begin(t *posthouse.ThreadInfo) error {
 			return m.fill(s)
 		}
 	}
-	s.known = m.q.Memory.thread(t.Link)
+	s.known = m.q.Memory.log(t.Link)
 	return m.fill(s)
 }
 

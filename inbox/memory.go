@@ -21,12 +21,13 @@ type Memory struct {
 
 	mu      sync.Mutex
 	threads map[posthouse.Hash]*known
+	quiet   map[posthouse.Hash]uint64 // logs without a decision, of one stretch, with the newest walk that came by
 	size    int
 	walks   uint64 // that began
 	cleared uint64 // the walk for which room was made last
 }
 
-// DefaultMemory is for how many bytes a Memory has room unless it is said: about 200,000 threads without
+// DefaultMemory is for how many bytes a Memory has room unless it is said: about 800,000 threads without
 // questions, or 40,000 questions.
 const DefaultMemory = 64 << 20
 
@@ -36,14 +37,15 @@ func NewMemory(most int) *Memory {
 	if most <= 0 {
 		most = DefaultMemory
 	}
-	return &Memory{most: most, threads: map[posthouse.Hash]*known{}}
+	return &Memory{most: most, threads: map[posthouse.Hash]*known{}, quiet: map[posthouse.Hash]uint64{}}
 }
 
-// Size returns how many threads the Memory knows, and about how many bytes that takes.
+// Size returns how many threads the Memory knows, and about how many bytes that takes. A thread with open gates
+// counts twice if it has no decisions.
 func (m *Memory) Size() (threads, bytes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.threads), m.size
+	return len(m.threads) + len(m.quiet), m.size
 }
 
 // A known is what is known of a thread. Its fields are the Memory's to change; what they lead to never
@@ -72,6 +74,7 @@ type settled struct {
 
 // Sizes in bytes, without texts.
 const (
+	sizeOfQuiet    = 80
 	sizeOfKnown    = 160
 	sizeOfStretch  = 130
 	sizeOfItem     = 200 // a decision in a stretch, an assignment, a requester
@@ -108,6 +111,30 @@ func (m *Memory) thread(link posthouse.Hash) *known {
 	return k
 }
 
+// log is thread for the log of a thread alone.
+func (m *Memory) log(link posthouse.Hash) *known {
+	if m == nil {
+		return nil
+	}
+	if k := m.quietLog(link); k != nil {
+		return k
+	}
+	return m.thread(link)
+}
+
+// quietLog returns a log of one stretch without decisions, if that is known of the thread.
+func (m *Memory) quietLog(link posthouse.Hash) *known {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.quiet[link]; !ok {
+		return nil
+	}
+	m.quiet[link] = m.walks
+	return &known{link: link, stretches: noDecision[:]}
+}
+
+var noDecision = [1]*stretch{{}}
+
 // knows reports whether the end of a thread's log is known.
 func (m *Memory) knows(link posthouse.Hash) bool {
 	if m == nil {
@@ -115,6 +142,9 @@ func (m *Memory) knows(link posthouse.Hash) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if _, ok := m.quiet[link]; ok {
+		return true
+	}
 	k := m.threads[link]
 	return k != nil && len(k.stretches) > 0
 }
@@ -135,6 +165,10 @@ func (m *Memory) keepStretch(k *known, n int, p *stretch) {
 	if k == nil {
 		return
 	}
+	if n == 0 && p.to == 0 && len(p.decisions) == 0 {
+		m.keepQuiet(k.link)
+		return
+	}
 	p = p.own()
 	size := sizeOfStretch
 	for i := range p.decisions {
@@ -144,8 +178,17 @@ func (m *Memory) keepStretch(k *known, n int, p *stretch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k = m.current(k)
-	if n == len(k.stretches) && m.room(k, size) {
+	if n == len(k.stretches) && m.add(k, size) {
 		k.stretches = append(k.stretches, p)
+	}
+}
+
+func (m *Memory) keepQuiet(link posthouse.Hash) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.quiet[link]; !ok && m.room(sizeOfQuiet) {
+		m.quiet[link] = m.walks
+		m.size += sizeOfQuiet
 	}
 }
 
@@ -163,7 +206,7 @@ func (m *Memory) keepSettled(k *known, at spot, g *settled) {
 	defer m.mu.Unlock()
 	k = m.current(k)
 	key := seat{at.seq, at.record}
-	if k.settled[key] != nil || !m.room(k, sizeOf(g.gate)) {
+	if k.settled[key] != nil || !m.add(k, sizeOf(g.gate)) {
 		return
 	}
 	if k.settled == nil {
@@ -184,7 +227,7 @@ func (m *Memory) program(g *settled) (string, bool) {
 func (m *Memory) keepProgram(k *known, g *settled, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !g.asked && m.room(m.current(k), len(name)) {
+	if !g.asked && m.add(m.current(k), len(name)) {
 		g.program, g.asked = strings.Clone(name), true
 	}
 }
@@ -199,7 +242,7 @@ func (m *Memory) keepOpen(k *known, g *posthouse.Gate) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k = m.current(k)
-	if k.open[g.ID] != nil || !m.room(k, sizeOf(g)) {
+	if k.open[g.ID] != nil || !m.add(k, sizeOf(g)) {
 		return
 	}
 	if k.open == nil {
@@ -216,29 +259,45 @@ func (m *Memory) current(k *known) *known {
 	return k
 }
 
-// room makes room for so many bytes more of a thread, which is known from then on, and reports whether there is.
-func (m *Memory) room(k *known, size int) bool {
+// add counts so many bytes more of a thread, which is known from then on, and reports whether there is room.
+func (m *Memory) add(k *known, size int) bool {
+	k.used = m.walks
 	in := m.threads[k.link] != nil
 	if !in {
 		size += sizeOfKnown
 	}
-	if m.size+size > m.most && m.cleared != m.walks {
-		m.cleared = m.walks
-		for link, old := range m.threads {
-			if old != k && old.used+recentWalks <= m.walks {
-				delete(m.threads, link)
-				m.size -= old.size
-				*old = known{link: link} // a walk that has it adds to nothing that is not counted
-			}
-		}
-	}
-	if m.size+size > m.most {
+	if !m.room(size) {
 		return false
 	}
 	m.threads[k.link] = k
 	m.size += size
 	k.size += size
 	return true
+}
+
+// room makes room for so many bytes, and reports whether there is.
+func (m *Memory) room(size int) bool {
+	if m.size+size <= m.most {
+		return true
+	}
+	if m.cleared == m.walks {
+		return false
+	}
+	m.cleared = m.walks
+	for link, k := range m.threads {
+		if k.used+recentWalks <= m.walks {
+			delete(m.threads, link)
+			m.size -= k.size
+			*k = known{link: link} // a walk that has it adds to nothing that is not counted
+		}
+	}
+	for link, used := range m.quiet {
+		if used+recentWalks <= m.walks {
+			delete(m.quiet, link)
+			m.size -= sizeOfQuiet
+		}
+	}
+	return m.size+size <= m.most
 }
 
 // bare returns what a gate says of people and times, with nothing of what is asked and answered.
