@@ -292,3 +292,15 @@ test("a link that ended before an answer came says that it is not known, and sho
   assert.doesNotMatch(await page.locator("main").innerText(), /Nothing was decided/);
   await close();
 });
+
+test("a link to a question of a cancelled branch says who cancelled it, and not in which words", async () => {
+  const gate = await paid("cancelled-link");
+  const link = await linkTo(server, gate, "carol", operator);
+  await ask("POST", "/threads/cancelled-link/cancel", { reason: "called off" });
+  const { page, close } = await visit(link, "region");
+  const outcome = page.getByRole("region", { name: "outcome" });
+  await textIs(outcome, /withdrawn by posthouse, .*: the branch was cancelled by operator\n/);
+  assert.doesNotMatch(await page.locator("body").innerText(), /called off|went on without/);
+  await picture(page, "link-390-light-cancelled");
+  await close();
+});
