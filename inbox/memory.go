@@ -78,8 +78,8 @@ const (
 	sizeOfKnown    = 160
 	sizeOfStretch  = 130
 	sizeOfItem     = 200 // a decision in a stretch, an assignment, a requester
-	sizeOfDecision = 400 // or a vote
-	sizeOfGate     = 1000
+	sizeOfDecision = 380 // or a vote
+	sizeOfGate     = 900
 	sizeOfName     = 24
 )
 
@@ -351,13 +351,16 @@ func cloneAll(names []string) (all []string) {
 
 // sizeOf returns about how many bytes a bare gate takes.
 func sizeOf(g *posthouse.Gate) int {
-	n := sizeOfGate + len(g.Thread) + len(g.Branch) + len(g.Name) + len(g.Kind) + len(g.RequestedBy)
+	n := sizeOfGate + len(g.ID) + len(g.Checkpoint) + len(g.Supersedes) + len(g.Origin) +
+		len(g.Thread) + len(g.Branch) + len(g.Name) + len(g.Kind) + len(g.RequestedBy)
 	names := func(all []string) {
 		for _, s := range all {
 			n += sizeOfName + len(s)
 		}
 	}
-	decision := func(d *posthouse.Decision) { n += sizeOfDecision + len(d.By) + len(d.For) + len(d.Actor) }
+	decision := func(d *posthouse.Decision) {
+		n += sizeOfDecision + len(d.Gate) + len(d.Successor) + len(d.By) + len(d.For) + len(d.Actor)
+	}
 	names(g.Assignees)
 	for i := range g.Requesters {
 		n += sizeOfItem + len(g.Requesters[i].Name)
@@ -366,8 +369,9 @@ func sizeOf(g *posthouse.Gate) int {
 		names(g.Escalation.To)
 	}
 	for i := range g.Assignments {
-		n += sizeOfItem + len(g.Assignments[i].By) + len(g.Assignments[i].Actor)
-		names(g.Assignments[i].To)
+		a := &g.Assignments[i]
+		n += sizeOfItem + len(a.Gate) + len(a.Substitution) + len(a.By) + len(a.Actor)
+		names(a.To)
 	}
 	for i := range g.Votes {
 		decision(&g.Votes[i])

@@ -76,6 +76,23 @@ func TestAMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestAMemoryCountsIDs: the ids that others gave count, which may be long.
+func TestAMemoryCountsIDs(t *testing.T) {
+	sizes := map[int]int{}
+	for _, length := range []int{1, 200} {
+		d := open(t)
+		id := posthouse.ID(strings.Repeat("g", length))
+		d.ask("t", "shop", posthouse.Gate{ID: id, Name: "refund", Assignees: []string{"bob"}})
+		must.Get(d.Delegate(t.Context(), id, posthouse.Delegation{By: "bob", To: "alice"}))(t)
+		m := inbox.NewMemory(0)
+		said(t, d.Ledger, m, inbox.Query{})
+		_, sizes[length] = m.Size()
+	}
+	if more := sizes[200] - sizes[1]; more < 2*199 {
+		t.Errorf("a gate takes %d bytes more where its id has 199 more, and its delegation names it, too", more)
+	}
+}
+
 // TestAMemoryForgetsWhatMoved: a full memory makes room by what walks no longer come by.
 func TestAMemoryForgetsWhatMoved(t *testing.T) {
 	d := open(t)
