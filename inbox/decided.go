@@ -57,6 +57,9 @@ type source struct {
 	next   spot           // of the first of have, or of the newest entry that is unread
 	known  *known         // of the thread in a memory; nil: nothing is kept
 	taken  int            // stretches
+
+	removals []uint64        // entries that record removals, whose lists were not read
+	leaving  map[uint64]bool // entries with bodies that the other lists have
 }
 
 type sources []*source
@@ -248,6 +251,7 @@ func (m *merger) fill(s *source) error {
 	}
 	s.taken++
 	s.to, s.link, s.next = p.to, p.link, p.next
+	s.removals = append(s.removals, p.removals...)
 	s.next.thread = s.thread
 	for _, d := range p.decisions {
 		d.thread = s.thread
@@ -351,7 +355,7 @@ func (m *merger) gate(s *source, d aDecision) (*settled, error) {
 		return &settled{gate: g}, nil
 	}
 	one := &settled{gate: bare(g)}
-	if s.known != nil && g.Thread == d.thread && g.Decision != nil && g.Decision.Seq == d.seq {
+	if s.known != nil && g.Thread == d.thread && g.Decision != nil && g.Decision.Seq == d.seq && !m.leaves(s, g) {
 		m.q.Memory.keepSettled(s.known, d.spot, one)
 	}
 	return one, nil

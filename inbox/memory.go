@@ -76,7 +76,8 @@ type settled struct {
 const (
 	sizeOfQuiet    = 80
 	sizeOfKnown    = 160
-	sizeOfStretch  = 130
+	sizeOfStretch  = 150
+	sizeOfNumber   = 8
 	sizeOfItem     = 200 // a decision in a stretch, an assignment, a requester
 	sizeOfDecision = 380 // or a vote
 	sizeOfGate     = 900
@@ -170,7 +171,7 @@ func (m *Memory) keepStretch(k *known, n int, p *stretch) {
 		return
 	}
 	p = p.own()
-	size := sizeOfStretch
+	size := sizeOfStretch + sizeOfNumber*len(p.removals)
 	for i := range p.decisions {
 		d := p.decisions[i].info
 		size += sizeOfItem + len(d.Gate) + len(d.By)

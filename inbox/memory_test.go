@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -178,6 +180,59 @@ func TestDamageIsSaidWithAMemory(t *testing.T) {
 	for _, q := range []inbox.Query{{}, {Question: "refund"}, {Program: "shop"}} {
 		wantSaid(t, "once it is mended", said(t, many, m, q), said(t, one, nil, q))
 	}
+}
+
+// A halting store stops before it removes anything, as a process that is killed between a removal's record and the removal.
+type halting struct {
+	*memstore.Store
+	halted bool
+}
+
+func (s *halting) Remove(ctx context.Context, r posthouse.Removal) (posthouse.Removed, error) {
+	if s.halted {
+		return posthouse.Removed{}, errors.New("halted")
+	}
+	return s.Store.Remove(ctx, r)
+}
+
+// TestARemovalThatIsDoneLater: a gate that a removal has on record may be read until the removal is done. The memory
+// does not keep it, since no entry says when that is; other gates of the thread it keeps.
+func TestARemovalThatIsDoneLater(t *testing.T) {
+	d := open(t)
+	store := &halting{Store: d.Store().(*memstore.Store)}
+	l := must.Get(ledger.Open(store, nil))(t)
+	t.Cleanup(func() { must.Do(t, l.Close()) })
+	var asked []posthouse.ID
+	for i := range 2 {
+		asked = append(asked, d.ask("t", "shop", posthouse.Gate{Name: fmt.Sprint("refund-", i)}))
+		must.Get(d.Decide(t.Context(), asked[i], posthouse.Decision{Verdict: posthouse.Reject, By: "alice"}))(t)
+		for range 80 {
+			must.Get(d.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))(t)
+		}
+	}
+	store.halted = true
+	first := must.Get(d.Gate(t.Context(), asked[0]))(t)
+	if _, err := retain.Delete(t.Context(), l, first.Checkpoint, &retain.DeleteOptions{Mode: retain.DeleteOrphan}); err == nil {
+		t.Fatal("the deletion was done")
+	}
+	m := inbox.NewMemory(0)
+	q := inbox.Query{}
+	for _, when := range []string{"before the removal", "again"} {
+		got := said(t, l, m, q)
+		if len(got) != 3 {
+			t.Fatalf("%s, a walk finds %q", when, got)
+		}
+		wantSaid(t, when, got, said(t, l, nil, q))
+	}
+	store.halted = false
+	if _, err := retain.Compact(t.Context(), l); !errors.Is(err, posthouse.ErrUnsupported) {
+		t.Fatal(err)
+	}
+	got := said(t, l, m, q)
+	if len(got) != 2 {
+		t.Errorf("after the removal, a walk finds %q", got)
+	}
+	wantSaid(t, "after the removal", got, said(t, l, nil, q))
 }
 
 // TestAMemoryHasNoContent: with a memory a walk's gates have nothing of what is asked, the first time and later, and a

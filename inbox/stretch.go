@@ -19,6 +19,7 @@ const (
 // A stretch is a part of a log, as its headers say it.
 type stretch struct {
 	decisions []aDecision    // newest first
+	removals  []uint64       // entries with a record of a removal, newest first
 	next      spot           // of the oldest entry
 	to        uint64         // entries up to here are before it; 0: it is the beginning
 	link      posthouse.Hash // of entry to, as the oldest entry says
@@ -33,6 +34,9 @@ func (p *stretch) add(thread string, e *posthouse.Entry, at posthouse.Millis, re
 	for i := range records {
 		if d := records[i].Decision; d != nil {
 			p.decisions = append(p.decisions, aDecision{spot{at, thread, e.Seq, i}, d})
+		}
+		if records[i].Removal != nil {
+			p.removals = append(p.removals, e.Seq)
 		}
 	}
 }
@@ -168,11 +172,29 @@ func windows[T any](seq iter.Seq2[T, error]) iter.Seq2[[]T, error] {
 // own returns a stretch that holds nothing of the entries that it was read from, nor the thread's name.
 func (p *stretch) own() *stretch {
 	c := *p
-	c.next.thread, c.decisions = "", nil
+	c.next.thread, c.decisions, c.removals = "", nil, slices.Clone(p.removals)
 	for _, d := range p.decisions {
 		d.thread = ""
 		d.info = &posthouse.DecideInfo{Gate: cloneID(d.info.Gate), GateSeq: d.info.GateSeq, Verdict: d.info.Verdict, By: strings.Clone(d.info.By)}
 		c.decisions = append(c.decisions, d)
 	}
 	return &c
+}
+
+// leaves reports whether a later removal lists what a gate was read from. A removal is done after it is on
+// record, so that may be there still, and no entry says when it has gone. It is true of all gates if a list cannot be read.
+func (m *merger) leaves(s *source, g *posthouse.Gate) bool {
+	for ; len(s.removals) > 0; s.removals = s.removals[1:] {
+		list, err := m.ledger.Core().Logs.Reader(m.ctx, s.thread).RemovedList(s.removals[0])
+		if err != nil {
+			return true
+		}
+		if s.leaving == nil {
+			s.leaving = map[uint64]bool{}
+		}
+		for _, b := range list.Bodies {
+			s.leaving[b.Seq] = true
+		}
+	}
+	return s.leaving[g.Seq]
 }
