@@ -133,53 +133,11 @@ func (m *merger) thread(t *posthouse.ThreadInfo) (more bool, err error) {
 func (m *merger) latest(t *posthouse.ThreadInfo) posthouse.Millis { return t.Minute() + 60_000 }
 
 // threads yields the threads that may have decisions, by their newest entries. Released ones that have
-// not begun again are among them.
+// not begun again are among them, and those of which a released generation may be the program's.
 func (m *merger) threads() iter.Seq2[*posthouse.ThreadInfo, error] {
-	q := posthouse.ThreadQuery{Thread: m.q.Thread, Graph: m.q.Program, Newest: true}
-	if m.q.Program == "" {
-		return m.allThreads(q)
-	}
-	ended := q
-	ended.Released, ended.Graph = true, "" // a generation that was released may be another program's
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
-		next, stop := iter.Pull2(m.ledger.Threads(m.ctx, ended))
-		defer stop()
-		released, err, more := next()
-		seen := map[string]bool{}
-		for t, failed := range m.ledger.Threads(m.ctx, q) {
-			for more && err == nil && failed == nil && released.Minute() > t.Minute() {
-				if !seen[released.Thread] && !yield(released, nil) {
-					return
-				}
-				seen[released.Thread] = true
-				released, err, more = next()
-			}
-			if failed == nil && seen[t.Thread] {
-				continue
-			}
-			if failed == nil && t.Releases > 0 {
-				seen[t.Thread] = true
-			}
-			if !yield(t, failed) || failed != nil {
-				return
-			}
-		}
-		for ; more; released, err, more = next() {
-			if err == nil && seen[released.Thread] {
-				continue
-			}
-			if !yield(released, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// allThreads is threads without a program, which asks the store once.
-func (m *merger) allThreads(q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
-	return func(yield func(*posthouse.ThreadInfo, error) bool) {
-		for t, err := range m.ledger.Store().Threads(m.ctx, q) {
-			if err == nil && t.Gone() && t.Releases == 0 {
+		for t, err := range m.ledger.Store().Threads(m.ctx, posthouse.ThreadQuery{Thread: m.q.Thread, Newest: true}) {
+			if err == nil && t.Releases == 0 && (t.Gone() || m.q.Program != "" && t.Graph != m.q.Program) {
 				continue
 			}
 			if !yield(t, err) || err != nil {

@@ -328,10 +328,15 @@ func TestListsWithAMemoryReadWhatChanged(t *testing.T) {
 	if _, again := page(q); first > without || again > threads+1 {
 		t.Errorf("a page takes %d reads without a memory, %d and then %d with it, and there are %d threads", without, first, again, threads)
 	}
+	q.Program = "shop"
+	page(q)
+	if _, again := page(q); again > threads+1 {
+		t.Errorf("a page of a program takes %d reads, and there are %d threads", again, threads)
+	}
 	q.State = inbox.Decided
 	found, read := page(q)
 	for pages := 1; found.Next != ""; pages++ {
-		if read > threads+1+6*len(found.Items) || found.Items[0].Gate.Checkpoint == "" {
+		if read > threads+1+7*len(found.Items) || found.Items[0].Gate.Checkpoint == "" {
 			t.Fatalf("page %d takes %d reads for %d gates", pages, read, len(found.Items))
 		}
 		q.After = found.Next

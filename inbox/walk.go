@@ -13,7 +13,8 @@ type Walk struct {
 	// Memory keeps what is read, for other walks. nil: all is read again. With it a gate that is found says who may
 	// decide it, who did and when, and nothing of what is asked: it has no text, payload, labels, notices, reasons
 	// and values, is shared with other walks, and must not be changed. For a query by such content, by an assignee,
-	// a coordination or a checkpoint, or in the order of deadlines, gates are read as without it.
+	// a coordination or a checkpoint, or in the order of deadlines, gates are read as without it, and so they are
+	// with the Memory of a query alone.
 	Memory *Memory
 
 	Looked int  // how many were
@@ -54,8 +55,10 @@ func (w *Walk) complete(q Query) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Memory = w.Memory
-	c.bare = c.remembers()
+	if w.Memory != nil {
+		c.Memory = w.Memory
+		c.bare = c.remembers()
+	}
 	return c, nil
 }
 

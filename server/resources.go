@@ -67,7 +67,7 @@ func (s *Server) newResources(o *Options) []resource {
 	names := people.NewNames(l, asked, o.Tokens, s.life, o.Now, o.SignIn != nil)
 	rs := []resource{
 		// /api/programs
-		programs.New(served, l, o.Runner, o.Logger),
+		programs.New(served, l, asked, o.Runner, o.Logger),
 		// /api/checkpoints, /api/diff; resume and replay below /api/gates/{id}
 		&checkpoints{ledger: l, runner: o.Runner, outcomes: waits, pageBytes: limits.Page, traces: traces},
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}

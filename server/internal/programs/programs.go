@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/overview"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -32,12 +33,13 @@ type Resumer interface {
 type Programs struct {
 	all    []Program // by name
 	ledger *ledger.Ledger
+	asked  *inbox.Memory // of lists
 	runner Resumer
 	log    *slog.Logger
 }
 
-// New returns the resource of some programs; runner may be nil.
-func New(all []Program, l *ledger.Ledger, runner Resumer, log *slog.Logger) *Programs {
+// New returns the resource of some programs; runner and asked, which keeps what was read of questions, may be nil.
+func New(all []Program, l *ledger.Ledger, asked *inbox.Memory, runner Resumer, log *slog.Logger) *Programs {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Info.Starts = all[i].Starter != nil
@@ -47,7 +49,7 @@ func New(all []Program, l *ledger.Ledger, runner Resumer, log *slog.Logger) *Pro
 		}
 	}
 	slices.SortFunc(all, func(a, b Program) int { return cmp.Compare(a.Info.Name, b.Info.Name) })
-	return &Programs{all, l, runner, log}
+	return &Programs{all, l, asked, runner, log}
 }
 
 // defaultLimit is how many programs a page has; maxLimit bounds what a client may ask for.

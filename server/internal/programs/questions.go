@@ -11,8 +11,8 @@ import (
 // Bounds on the questions that are looked up for one program.
 const (
 	maxAsked  = 100   // questions that were asked, beside those that the program declares
-	maxListed = 1_000 // gates of each state, the newest first
-	maxLooked = 5_000 // entries and gates that are looked at for those
+	maxListed = 1_000 // gates that wait, and those that do not, the newest first
+	maxLooked = 5_000 // gates that are looked at for those that wait
 )
 
 // addAsked adds the questions that a program has asked so far to those that it declares, by their
@@ -24,27 +24,33 @@ func (ps *Programs) addAsked(ctx context.Context, info *posthouse.ProgramInfo) e
 		at[info.Questions[i].Name] = i
 	}
 	declared := len(info.Questions)
-	for _, state := range []inbox.State{inbox.Open, inbox.Decided, inbox.Expired, inbox.Withdrawn} {
-		page, err := inbox.List(ctx, ps.ledger, &inbox.Query{State: state, Program: info.Name, Limit: maxListed, Look: maxLooked})
-		if err != nil {
-			return err
+	add := func(item *inbox.Item) bool {
+		if item.Err != nil || !item.Gate.AsksPeople() {
+			return true
 		}
-		for _, item := range page.Items {
-			if item.Err != nil || !item.Gate.AsksPeople() {
-				continue
+		g := item.Gate
+		i, known := at[g.Name]
+		if !known {
+			if len(info.Questions) == declared+maxAsked {
+				return true
 			}
-			g := item.Gate
-			i, known := at[g.Name]
-			if !known {
-				if len(info.Questions) == declared+maxAsked {
-					continue
-				}
-				i = len(info.Questions)
-				at[g.Name] = i
-				info.Questions = append(info.Questions, posthouse.ProgramQuestion{Name: g.Name, Text: g.Text, Payload: g.PayloadSchema})
-			}
-			info.Questions[i].Asked = true
+			i = len(info.Questions)
+			at[g.Name] = i
+			info.Questions = append(info.Questions, posthouse.ProgramQuestion{Name: g.Name, Text: g.Text, Payload: g.PayloadSchema})
 		}
+		info.Questions[i].Asked = true
+		return true
+	}
+	page, err := inbox.List(ctx, ps.ledger, &inbox.Query{Program: info.Name, Limit: maxListed, Look: maxLooked})
+	if err != nil {
+		return err
+	}
+	for i := range page.Items {
+		add(&page.Items[i])
+	}
+	settled := inbox.Walk{Most: maxListed}
+	if err := settled.Settled(ctx, ps.ledger, inbox.Query{Program: info.Name, Memory: ps.asked}, add); err != nil {
+		return err
 	}
 	slices.SortFunc(info.Questions[declared:], func(a, b posthouse.ProgramQuestion) int {
 		if a.Name < b.Name {
