@@ -36,7 +36,7 @@ type Verdict struct {
 	Name   string          `json:"name,omitempty"`   // of Pause, 1 to 200 bytes
 	Waits  []Wait          `json:"waits,omitempty"`  // of Await, 1 to [MaxWaits]: all that the execution waited for, in order
 
-	// Notes are on the execution, but for those on its steps. Await and Abandon have none: the
+	// Notes are on the execution, but for those on its steps. Await and Abandon have no notes: the
 	// handler runs again.
 	Notes []posthouse.Note `json:"notes,omitempty"`
 }

@@ -137,7 +137,7 @@ const noResponders = "503"
 // lookTime is between two looks whether the connection was lost while a call waits.
 const lookTime = time.Second
 
-// errReconnected ends a call whose request or answer may have been lost with the connection. A
+// errReconnected ends a call with a request or an answer that may have been lost with the connection. A
 // claim would wait for half a minute otherwise, and its worker have nothing to do.
 var errReconnected = errors.New("the connection was lost meanwhile")
 

@@ -5,7 +5,7 @@ import (
 	"github.com/posthouse/posthouse/server/signin"
 )
 
-// signIn opens the provider by which people log in, nil without one.
+// signIn opens the provider by which people log in; nil: there is no provider.
 func (o *Options) signIn() (signin.Provider, error) {
 	if o.SignIn == nil {
 		return nil, nil

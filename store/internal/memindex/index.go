@@ -22,7 +22,7 @@ type Index struct {
 
 	closed bool
 	content
-	plan Plan      // the newest one, whose memory is used again
+	plan Plan      // the newest one, and its memory is used again
 	news wake.News // of commits
 }
 
