@@ -117,10 +117,11 @@ func TestAMemoryForgetsWhatMoved(t *testing.T) {
 	}
 }
 
-// A torn store changes a byte of the entries of some threads, and can read many threads at once.
+// A torn store changes a byte of the entries of some threads, puts others in the place of some, and can read many
+// threads at once.
 type torn struct {
 	*memstore.Store
-	broken func(*posthouse.Entry) bool
+	broken, forged func(*posthouse.Entry) bool
 }
 
 func (s torn) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
@@ -128,6 +129,10 @@ func (s torn) Read(ctx context.Context, thread string, r posthouse.Range) iter.S
 		for e, err := range s.Store.Read(ctx, thread, r) {
 			if err == nil && s.broken(e) {
 				e.Header[len(e.Header)-1] ^= 1
+			}
+			if err == nil && s.forged(e) {
+				e.Prev[0] ^= 1
+				e.Hash = e.Sum()
 			}
 			if !yield(e, err) {
 				return
@@ -151,7 +156,7 @@ func (s torn) ReadAll(ctx context.Context, refs []posthouse.Ref, headers bool) i
 // plain hides ReadAll.
 type plain struct{ posthouse.Store }
 
-// TestDamageIsSaidWithAMemory: entries that do not have their hash are errors of a walk, as they are without a memory
+// TestDamageIsSaidWithAMemory: entries that do not have their hash, or have one that is not the log's, are errors of a walk, as they are without a memory
 // and where threads are read one by one, and are not kept.
 func TestDamageIsSaidWithAMemory(t *testing.T) {
 	d := open(t)
@@ -164,14 +169,16 @@ func TestDamageIsSaidWithAMemory(t *testing.T) {
 	damaged := true
 	store := torn{d.Store().(*memstore.Store), func(e *posthouse.Entry) bool {
 		return damaged && (strings.HasSuffix(e.Thread, "4") && e.Seq == 1 || strings.HasSuffix(e.Thread, "7"))
-	}}
+	}, func(e *posthouse.Entry) bool { return damaged && strings.HasSuffix(e.Thread, "2") && e.Seq == 2 }}
 	many, one := must.Get(ledger.Open(store, nil))(t), must.Get(ledger.Open(plain{store}, nil))(t)
 	t.Cleanup(func() { must.Do(t, many.Close()); must.Do(t, one.Close()) })
 	m := inbox.NewMemory(0)
 	for _, q := range []inbox.Query{{}, {Question: "refund"}, {Program: "shop"}} {
 		want := said(t, one, nil, q)
-		if q.Question == "" && !strings.Contains(strings.Join(want, "\n"), "hash it was written with") {
-			t.Fatalf("the damage is not found: %s", want)
+		for _, damage := range []string{"hash it was written with", "thread's summary says"} {
+			if q.Question == "" && !strings.Contains(strings.Join(want, "\n"), damage) {
+				t.Fatalf("the damage %q is not found: %s", damage, want)
+			}
 		}
 		wantSaid(t, "with damage, read together", said(t, many, nil, q), want)
 		wantSaid(t, "with damage", said(t, many, m, q), want)

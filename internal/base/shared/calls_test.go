@@ -148,6 +148,23 @@ func TestOneLeavesAndTheOthersAreAnswered(t *testing.T) {
 	})
 }
 
+// TestACallThatNoCallerTakes: a caller whose context is done already may leave though it is its turn. The next one has
+// its turn then.
+func TestACallThatNoCallerTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls shared.Calls[string, int]
+		one := func(context.Context) (int, error) { return 1, nil }
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 50 { // select takes either of what is ready
+			_, _ = calls.Do(over, "a", one)
+			if n, err := calls.Do(t.Context(), "a", one); n != 1 || err != nil {
+				t.Fatalf("the next caller is answered %d, %v", n, err)
+			}
+		}
+	})
+}
+
 // TestAPanicIsOfOneCaller: the caller that runs the call panics, others get an error, and the next call runs.
 func TestAPanicIsOfOneCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
