@@ -38,7 +38,9 @@ func (q *Query) list(ctx context.Context, l *ledger.Ledger, each func(*Item) boo
 	if err := q.readNamed(ctx, l); err != nil {
 		return nil, err
 	}
-	q.Memory.begin()
+	if q.State != Open || q.bare {
+		q.Memory.begin()
+	}
 	switch {
 	case q.State != Open:
 		return listDecided(ctx, l, q, each)

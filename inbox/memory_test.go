@@ -117,6 +117,30 @@ func TestAMemoryForgetsWhatMoved(t *testing.T) {
 	}
 }
 
+// TestListsWithoutTheMemoryDoNotAgeIt: lists of open gates do not use a memory, so a full one does not forget for them
+// what walks use.
+func TestListsWithoutTheMemoryDoNotAgeIt(t *testing.T) {
+	l, s := manyQuestions(t, 100)
+	walk := func(m *inbox.Memory) (read int) {
+		s.N = 0
+		w := inbox.Walk{Most: 1000, Memory: m}
+		must.Do(t, w.Settled(t.Context(), l, inbox.Query{}, func(*inbox.Item) bool { return true }))
+		return s.N
+	}
+	all := inbox.NewMemory(0)
+	walk(all)
+	_, size := all.Size()
+	m := inbox.NewMemory(size)
+	first := walk(m)
+	for range 20 {
+		must.Get(inbox.List(t.Context(), l, &inbox.Query{Memory: m}))(t)
+	}
+	must.Get(l.Commit(t.Context(), &ledger.Draft{Thread: "more", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))(t)
+	if again := walk(m); again > first/2 {
+		t.Errorf("a walk over 100 threads takes %d reads, and %d once they are known", first, again)
+	}
+}
+
 // A torn store changes a byte of the entries of some threads, puts others in the place of some, and can read many
 // threads at once.
 type torn struct {
