@@ -194,7 +194,7 @@ var laws = []law{
 		"what the log says of a task is read alike for a claim, an effect and a verdict"},
 	{"dispatch/internal/claims", []string{".", "dispatch/internal/board", "dispatch/internal/sessions", "dispatch/internal/tasklog", "internal/commit", "internal/core", "internal/encryption", "internal/taskslot", "ledger", "task"}, nil,
 		"a claim belongs to a session and counts on the board; who tells other engines is not its affair"},
-	{"dispatch/internal/control", []string{".", "dispatch/internal/", "internal/commit", "internal/taskslot", "ledger", "task"}, nil,
+	{"dispatch/internal/control", []string{".", "dispatch/internal/", "internal/base/text", "internal/commit", "internal/taskslot", "ledger", "task"}, nil,
 		"operators see what the parts of an engine have, and give no task to a worker"},
 	{"step", []string{".", "internal/base/backoff", "internal/engine", "internal/engine/stream", "internal/failure", "internal/handler", "internal/jsontype", "runs"}, nil, "a model meets another only in the Ledger"},
 	{"coord", []string{".", "internal/engine", "internal/engine/front", "internal/engine/session", "internal/jsontype", "ledger", "runs"}, nil, "a model meets another only in the Ledger"},

@@ -31,7 +31,7 @@ type Face struct {
 
 	// Now is the intent of the oldest question that waits for people. Without a question it is the
 	// nodes that run next; of a thread that failed it is the error; of one that waits for a time, a
-	// signal, a worker or another thread, for which and until when; else it is the program's newest
+	// signal, a worker or another thread, for which and until when, and of a task that is paused, by whom; else it is the program's newest
 	// note with a line. It has at most [MaxNow] bytes, and is empty where nothing of that is on record.
 	Now string
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/internal/base/text"
+	committing "github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/overview"
 	"github.com/posthouse/posthouse/retain"
@@ -113,6 +115,9 @@ func TestNowOfWaits(t *testing.T) {
 		{posthouse.Gate{Name: "signal:paid", Kind: posthouse.GateSignal, Signal: "paid", ExpiresAt: at}, "waits for the signal paid until " + until},
 		{posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: "child", ExpiresAt: at}, "waits for the thread child"},
 		{posthouse.Gate{Name: "wipe", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "wipe-tapes"}}, "waits for a worker for wipe-tapes"},
+		{posthouse.Gate{Name: "wipe", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "wipe-tapes", NotBefore: at, Paused: "cool down"}}, "task wipe-tapes is paused (cool down) until " + until},
+		{posthouse.Gate{Name: "wipe", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "wipe-tapes", NotBefore: at, Attempt: 2, Failure: "no drive"}}, "the next attempt of task wipe-tapes at " + until},
+		{posthouse.Gate{Name: "wipe", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "wipe-tapes", NotBefore: l.Now().Add(-time.Hour), Paused: "cool down"}}, "waits for a worker for wipe-tapes"},
 	} {
 		thread := "t" + strconv.Itoa(i)
 		commit(t, l, &ledger.Draft{
@@ -123,6 +128,49 @@ func TestNowOfWaits(t *testing.T) {
 		if have := face(t, l, thread).Now; have != tc.want {
 			t.Errorf("a thread with the gate %s: now is %q, want %q", tc.gate.Name, have, tc.want)
 		}
+	}
+}
+
+// TestNowOfAPausedTask: a list says who paused a task and until when, by no read more than that of a task.
+func TestNowOfAPausedTask(t *testing.T) {
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	store := &bulkStore{Store: memstore.New()}
+	l := openOver(t, store, &ledger.Options{Now: func() time.Time { return now }})
+	c := commit(t, l, &ledger.Draft{
+		Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
+		Gates: []posthouse.Gate{{Name: "wipe", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "wipe-tapes"}}},
+	})
+	reads := func() int64 {
+		before := store.calls.Load()
+		_ = face(t, l, "t")
+		return store.calls.Load() - before
+	}
+	open, at := c.Gates[0], now.Add(time.Hour)
+	most := reads()
+	for _, tc := range []struct {
+		by, why, paused, want string
+	}{
+		{"olga", text.Paused, "", "task wipe-tapes is paused by olga until 2026-03-01T10:00:00Z"},
+		{"worker:w1", "paused: cool down", "cool down", "task wipe-tapes is paused by worker:w1 (cool down) until 2026-03-01T10:00:00Z"},
+		{"worker:w1", text.Paused, "", "waits for a worker for wipe-tapes"}, // its own word for why it failed
+	} {
+		next := *open.Call
+		next.NotBefore, next.Paused = at, tc.paused
+		_, opened, err := committing.ResolveTask(t.Context(), l.Core(), committing.RefOf(&open), &committing.TaskOutcome{By: tc.by, Next: &next, Why: tc.why})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have := face(t, l, "t").Now; have != tc.want {
+			t.Errorf("now is %q, want %q", have, tc.want)
+		}
+		if n := reads(); n > most {
+			t.Errorf("%d reads for a task that is held back, %d for another", n, most)
+		}
+		open = *opened
+	}
+	now = at
+	if have := face(t, l, "t").Now; have != "waits for a worker for wipe-tapes" {
+		t.Errorf("once its time has come, now is %q", have)
 	}
 }
 

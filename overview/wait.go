@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // waits returns the oldest gate that no person decides, or nil.
@@ -30,8 +32,50 @@ func (r *reader) wait(f *Face) error {
 	if b, _ := r.t.Branch(w.Branch); g.DelaysStart() && b.Seq != w.Seq { // the branch has gone on since
 		return nil
 	}
-	f.Now = waitLine(g)
+	f.Now = r.heldBack(g, w.Seq)
+	if f.Now == "" {
+		f.Now = waitLine(g)
+	}
 	return nil
+}
+
+// heldBack is one line on a task that no worker is given before a time: it is paused, by whom, or its
+// next attempt is not due yet. It is "" for another gate. The entry of the gate, which was read
+// already, says who opened it in place of another.
+func (r *reader) heldBack(g *posthouse.Gate, seq uint64) string {
+	if g.Call == nil || !r.l.Now().Before(g.Call.NotBefore) {
+		return ""
+	}
+	at := g.Call.NotBefore.UTC().Format(time.RFC3339)
+	by, operator := r.replacedBy(g, seq)
+	switch {
+	case g.Call.Paused != "":
+		by += " (" + g.Call.Paused + ")"
+	case !operator && g.Call.Failure != "":
+		return "the next attempt of task " + g.Call.Task + " at " + at
+	case !operator:
+		return ""
+	}
+	return "task " + g.Call.Task + " is paused" + by + " until " + at
+}
+
+// replacedBy returns who opened a task's gate in place of another, as in " by olga", and whether that was
+// an operator who paused it.
+func (r *reader) replacedBy(g *posthouse.Gate, seq uint64) (by string, operator bool) {
+	e, err := r.log().Entry(seq, true)
+	if err != nil {
+		return "", false
+	}
+	for i := range e.Recs {
+		if e.Recs[i].Decision == nil || e.Recs[i].Decision.Gate != g.Supersedes || len(e.Bodies[i]) == 0 {
+			continue
+		}
+		d, err := threadlog.ReadDecisionBody(&e.Entry, &e.Recs[i], e.Bodies[i])
+		if err == nil {
+			return " by " + d.By, d.Reason == text.Paused && !strings.HasPrefix(d.By, "worker:")
+		}
+	}
+	return "", false
 }
 
 // waitLine is one line on a gate that no person decides: what it waits for, and until when.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -158,6 +159,10 @@ func TestFailedTasksOverHTTP(t *testing.T) {
 	h.send(ask{method: "POST", path: open + "/pause", body: `{"for":3600000000000}`}).want(http.StatusOK).into(&one)
 	if one.State != task.Delayed {
 		t.Errorf("one %+v", one)
+	}
+	var thread Thread
+	if h.get("/api/threads/t1").want(http.StatusOK).into(&thread); !strings.HasPrefix(thread.Now, "task fetch is paused by operator-token until ") {
+		t.Errorf("now is %q", thread.Now)
 	}
 	h.send(ask{method: "POST", path: "/api/tasks/" + string(one.ID) + "/resume"}).want(http.StatusOK)
 	path = fail()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch/internal/claims"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/task"
 )
@@ -63,7 +64,7 @@ func (c *Control) Pause(ctx context.Context, gate posthouse.ID, wait time.Durati
 	}
 	next := *g.Call // a handler does not see this pause
 	next.NotBefore = c.core.Now().Add(wait)
-	return c.replace(ctx, g, &next, by, "paused")
+	return c.replace(ctx, g, &next, by, text.Paused)
 }
 
 // replace has a task that no worker has go on as another call.

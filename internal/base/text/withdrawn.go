@@ -5,6 +5,9 @@ import "strings"
 // WentOn is why a gate is withdrawn whose branch goes on without its answer.
 const WentOn = "the branch went on without it"
 
+// Paused is why the gate of a task is withdrawn that an operator pauses: another takes its place.
+const Paused = "paused"
+
 // maxWhy is how many bytes of the reason of a cancellation each of its gates has. The checkpoint
 // has all of it.
 const maxWhy = 200

@@ -8,6 +8,7 @@ import { Chip } from "../parts/chip";
 import { Id, named } from "../parts/id";
 import { Said } from "../parts/said";
 import { At } from "../parts/time";
+import { pausedOf } from "../threads/due";
 import { addressOf } from "../threads/filter";
 import { threadPath } from "./address";
 import { isOver, overOf } from "./ending";
@@ -167,6 +168,13 @@ function Stops({ thread, branch, head }: StopsProps) {
     );
   const wait = thread.waiting?.find((w) => w.branch === branch);
   if (status !== "waiting" || !wait || asksPeople(wait)) return null;
+  const paused = wait === thread.waiting?.find((w) => !asksPeople(w)) && wait.kind === "task" && pausedOf(thread.now);
+  if (paused)
+    return (
+      <Fact name={(thread.branches ?? []).length > 1 ? of(branch, "is paused") : "paused"}>
+        <Said>{paused.by}</Said>, until <At at={paused.at} />
+      </Fact>
+    );
   return (
     <Fact name={(thread.branches ?? []).length > 1 ? of(branch, "waits for") : "waits for"}>
       {wait.kind === "signal" ? (
