@@ -259,6 +259,26 @@ func TestDecisionIsAcceptedWhenItTakesLong(t *testing.T) {
 	h.post("/api/gates/"+string(g.ID)+"/approve", "").want(http.StatusAccepted)
 }
 
+// TestClientsBoundHowLongAnAnswerWaits has a program that never goes on, and a server that would wait for it.
+func TestClientsBoundHowLongAnAnswerWaits(t *testing.T) {
+	h := open(t, nil)
+	h.program.hold = make(chan struct{})
+	for i, header := range []string{"wait=0", "respond-async, wait=1", "handling=lenient ,WAIT = 0"} {
+		_, g := h.waiting(fmt.Sprint("t", i))
+		a := h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/approve", header: []string{"Prefer: " + header}}).want(http.StatusAccepted)
+		var acc Accepted
+		a.into(&acc)
+		if acc.Decision == nil || !strings.HasPrefix(a.header.Get("Preference-Applied"), "wait=") {
+			t.Errorf("with Prefer: %s it says %s, and that it applied %q", header, a.body, a.header.Get("Preference-Applied"))
+		}
+	}
+	for _, odd := range []string{"", "wait", "wait=", "wait=-1", "wait=1.5", "wait=70000", "waiting=1"} {
+		if d, ok := preferredWait(http.Header{"Prefer": {odd}}); ok {
+			t.Errorf("%q bounds it to %v", odd, d)
+		}
+	}
+}
+
 // TestDecisionSurvivesItsClient cuts the connection while the answer waits.
 func TestDecisionSurvivesItsClient(t *testing.T) {
 	h := open(t, nil)

@@ -53,7 +53,8 @@
 // decision is on record before anything it sets off begins. Then the answer
 // waits for what follows: 200 with the next checkpoint, its status failed if the
 // program failed, or 202 with where to look if that takes longer than
-// Limits.Wait. A client that goes away changes nothing of this.
+// Limits.Wait, or than the seconds of the header Prefer: wait=5. A client that goes
+// away changes nothing of this.
 //
 // A gate is decided once. A second decision gets 409, with the first one in the
 // member decision, also from the same client with the same body. So after a lost

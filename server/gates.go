@@ -20,6 +20,7 @@ const decideNotes = "The decision is on record before anything that follows from
 	"also from the same client with the same body, gets 409 with the first decision. " +
 	"On a gate with a quorum this is one vote: 202 with how many are missing, until the vote that decides. Then the answer waits for what follows: " +
 	"200 with the checkpoint that follows the one decided, or 202 with where to look if that takes longer. " +
+	"The header Prefer: wait=5 bounds that to five seconds, and wait=0 does not wait. " +
 	"If-Match with the ETag of the gate or checkpoint, or shown, binds the decision to what was seen."
 
 // waited are the answers to a request that starts work and waits for its outcome.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -49,6 +52,11 @@ func (oc *outcomes) await(w http.ResponseWriter, r *api.Request, t *pending) err
 	}
 	ctx, cancel := oc.timeout.Bound(r.Context())
 	defer cancel()
+	if most, ok := preferredWait(r.Header); ok {
+		w.Header().Set("Preference-Applied", "wait="+strconv.Itoa(int(most/time.Second)))
+		ctx, cancel = context.WithTimeout(ctx, most)
+		defer cancel()
+	}
 	head, err := oc.runner.Wait(ctx, from.Thread, from.Branch, t.after)
 	switch {
 	case err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
@@ -70,6 +78,20 @@ func (oc *outcomes) await(w http.ResponseWriter, r *api.Request, t *pending) err
 	}
 	w.Header().Set("ETag", api.ETag(v.Hash))
 	return api.WriteJSON(w, http.StatusOK, v)
+}
+
+// preferredWait returns how long a client wants to wait for an outcome, by the header Prefer: wait of
+// RFC 7240, in whole seconds. The server's own limit holds, too.
+func preferredWait(h http.Header) (time.Duration, bool) {
+	for _, line := range h.Values("Prefer") {
+		for p := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+			if n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 16); err == nil && strings.EqualFold(strings.TrimSpace(name), "wait") {
+				return time.Duration(n) * time.Second, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // head returns where a branch is, and what acted on the world until then.
