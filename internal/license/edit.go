@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/commit"
 )
 
@@ -44,7 +45,7 @@ func SameRule(g, decided *posthouse.Gate) bool {
 func EditDecided(g posthouse.Gate, decided *posthouse.Gate) posthouse.Gate {
 	d := *decided.Decision
 	d.Verdict, d.Value, d.For = posthouse.Approve, nil, ""
-	d.Reason = Clip("edited gate " + string(decided.ID) + " to this. " + d.Reason)
+	d.Reason = Clip(text.EditedTo(string(decided.ID)) + d.Reason)
 	g.Requesters = slices.Clone(decided.Requesters)
 	g.Decision, g.Supersedes = &d, decided.ID
 	return g

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/inbox"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/transfer"
 )
@@ -33,7 +34,7 @@ const (
 
 // decided are the words for verdicts on questions to people.
 var decided = map[posthouse.Verdict]string{
-	posthouse.Approve: "approved", posthouse.Reject: "rejected", posthouse.Edit: "approved with changes", posthouse.Respond: "answered",
+	posthouse.Approve: "approved", posthouse.Reject: "rejected", posthouse.Edit: "edited", posthouse.Respond: "answered",
 	posthouse.Expire: "let expire", posthouse.Cancel: "withdrew",
 }
 
@@ -117,6 +118,9 @@ func (w *walk) decision(act *Act, d *posthouse.Decision) error {
 	switch {
 	case g == nil || g.AsksPeople():
 		act.Did = cmp.Or(decided[d.Verdict], string(d.Verdict)) + instead(d)
+		if typed, ok := byEdit(d, g); ok {
+			act.Did, act.Reason = "approved by an edit", typed
+		}
 		return w.about(act, d.Gate, "")
 	case g.Kind == posthouse.GateTask:
 		act.Did, act.Reason = ofTask(d)
@@ -145,6 +149,15 @@ func (w *walk) why(d *posthouse.Decision, g *posthouse.Gate) string {
 		}
 	}
 	return inbox.WhyIn(d, g.Branch, made...)
+}
+
+// byEdit reports whether the edit of the gate before approved this one, and returns the reason that was
+// typed for it. The runtime writes which gate was edited before that.
+func byEdit(d *posthouse.Decision, g *posthouse.Gate) (typed string, ok bool) {
+	if g == nil || g.Supersedes == "" || d.Verdict != posthouse.Approve {
+		return "", false
+	}
+	return strings.CutPrefix(d.Reason, text.EditedTo(string(g.Supersedes)))
 }
 
 // ofTask says what became of a task by a worker, or by whoever changed it, and why.
@@ -357,11 +370,11 @@ func opened(all []member) []member {
 		if err == nil {
 			err = d.Decode(&value)
 		}
-		text, ok := name.(string)
+		key, ok := name.(string)
 		if err != nil || !ok {
 			return all
 		}
-		inside = append(inside, member{text, value})
+		inside = append(inside, member{key, value})
 	}
 	return inside
 }
@@ -457,9 +470,9 @@ func joined(by, a, b string) string {
 
 // short returns JSON in one short line: text without its quotes, unless it has several lines.
 func short(value []byte) string {
-	var text string
-	if err := json.Unmarshal(value, &text); err == nil && text != "" && !strings.ContainsAny(text, "\n\r") {
-		return cut(text, maxValue)
+	var line string
+	if err := json.Unmarshal(value, &line); err == nil && line != "" && !strings.ContainsAny(line, "\n\r") {
+		return cut(line, maxValue)
 	}
 	if string(value) == "null" {
 		return ""

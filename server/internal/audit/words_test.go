@@ -19,6 +19,7 @@ func TestActsAreToldInWords(t *testing.T) {
 			"gate-retry":  {ID: "gate-retry", Name: "$retry-1", Kind: posthouse.GateTimer},
 			"gate-signal": {ID: "gate-signal", Name: "signal:go", Kind: posthouse.GateSignal, Signal: "go"},
 			"gate-task":   {ID: "gate-task", Name: "transcribe", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "transcribe"}},
+			"gate-less":   {ID: "gate-less", Name: "pay", Text: "Pay 13.00 EUR?", Supersedes: "gate-q"},
 			"gate-gone":   nil,
 		}, begun: map[uint64]bool{9: true}, entryNow: &ledger.LogEntry{},
 	}
@@ -46,6 +47,10 @@ func TestActsAreToldInWords(t *testing.T) {
 		{&posthouse.Event{Kind: posthouse.RecordGate, Gate: question}, "question|shop|asked|Refund 24.50 EUR?|"},
 		{decision("gate-q", posthouse.Expire, posthouse.RuntimeActor, "late"), "decision|posthouse|let expire|Refund 24.50 EUR?|late"},
 		{decision("gate-q", posthouse.Approve, "bob", "fine"), "decision|bob|approved|Refund 24.50 EUR?|fine"},
+		{decision("gate-q", posthouse.Edit, "bob", "less"), "decision|bob|edited|Refund 24.50 EUR?|less"},
+		{decision("gate-less", posthouse.Approve, "bob", "edited gate gate-q to this. less"), "decision|bob|approved by an edit|Pay 13.00 EUR?|less"},
+		{decision("gate-less", posthouse.Approve, "bob", "edited gate gate-x to this. "), "decision|bob|approved|Pay 13.00 EUR?|edited gate gate-x to this. "},
+		{decision("gate-q", posthouse.Approve, "bob", "edited gate gate-q to this. "), "decision|bob|approved|Refund 24.50 EUR?|edited gate gate-q to this. "},
 		{instead, "decision|bob|approved in place of carol|Refund 24.50 EUR?|"},
 		{decision("gate-gone", posthouse.Reject, "bob", ""), "decision|bob|rejected|question gate-gone|"},
 		{decision("gate-gone", posthouse.Expire, posthouse.RuntimeActor, ""), ""},

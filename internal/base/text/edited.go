@@ -1,0 +1,5 @@
+package text
+
+// EditedTo begins the reason of a decision that approves what a gate was edited to. What the editor typed
+// comes after it.
+func EditedTo(gate string) string { return "edited gate " + gate + " to this. " }
