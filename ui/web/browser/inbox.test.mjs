@@ -137,7 +137,7 @@ test("questions of one kind are decided together, each with a decision of its ow
     .getByText(`${count - 2} of ${count - 1} approved: each row says what became of it. 1 not sent`)
     .waitFor();
   await countIs(rows.first().locator("[data-outcome]"), 0);
-  await textIs(rows.nth(1).locator("[data-outcome]"), /executed|decided|waiting|running/);
+  await textIs(rows.nth(1).locator("[data-outcome]"), /executed|decided|waiting|approved/);
   await textIs(rows.last(), /another branch or thread asks, or did, the same/);
   await close();
 });
@@ -275,6 +275,32 @@ test("an answer with nothing chosen is not sent, and one that is refused stays i
   await textIs(page.locator("[aria-label='the answer']"), /costs/);
   assert.equal(sent, 2);
   await close();
+});
+
+test("an edit says whether what it was changed to is approved by it", async () => {
+  const token = await person(server, "approver", "edith");
+  for (const [id, amount, said] of [
+    [
+      "invoice-less",
+      13,
+      /What it was changed to has a question of its own: approved by edith .*Look at that question/s,
+    ],
+    ["invoice-more", 14000, /Nothing is approved yet: what it was changed to is asked in a question of its own/],
+  ]) {
+    const input = { Number: id, Supplier: "Acme GmbH", IBAN: "CH9300762011623852957", Amount: 12.5, Currency: "EUR" };
+    await call("/programs/invoice/runs", { id, input });
+    const gate = await questionOf(server, id);
+    const { page, close } = await open(browser, server, `/?show=open&gate=${gate.id}`, { token });
+    await page.waitForSelector(article);
+    const edited = await fetch(`${server.url}/api/gates/${gate.id}/edit`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ value: { ...gate.payload, amount } }),
+    });
+    assert.ok(edited.ok, await edited.text());
+    await textIs(page.locator("[aria-label=outcome]"), said);
+    await close();
+  }
 });
 
 test("an unknown outcome says what each answer does, and leads to what licensed it", async () => {

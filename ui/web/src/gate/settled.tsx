@@ -1,6 +1,6 @@
 import { Link } from "wouter";
 import type { Decision, Gate } from "../api/client";
-import { inSession, useFailure, useGrant } from "../data/gates";
+import { inSession, useFailure, useGate, useGrant } from "../data/gates";
 import { Card } from "../parts/card";
 import { Said } from "../parts/said";
 import { At } from "../parts/time";
@@ -11,6 +11,8 @@ import { useNewer } from "./neighbours";
 import { Verified } from "./verified";
 import { Why } from "./why";
 import css from "./settled.module.css";
+
+const to = (id: string) => `/gates/${encodeURIComponent(id)}`;
 
 /** DecidedBy says who decided, for whom, by which way, and why. */
 export function DecidedBy({ decision: d }: { decision: Decision }) {
@@ -89,21 +91,46 @@ export function Settled({ gate }: { gate: Gate }) {
           </p>
         )}
         {!decision && !mine && <p>It was answered meanwhile, or nobody waits for it any more.</p>}
-        {newer && (
+        {newer && decision?.verdict === "edit" && <Edited newer={newer} />}
+        {newer && decision?.verdict !== "edit" && (
           <p>
-            {decision?.verdict === "edit"
-              ? "Nothing was approved by this: what it was changed to is asked in a question of its own."
-              : "It was replaced by a newer question."}{" "}
-            <Link href={`/gates/${encodeURIComponent(newer)}`}>Look at the new question</Link>
+            It was replaced by a newer question. <Link href={to(newer)}>Look at the new question</Link>
           </p>
         )}
         {!inSession(gate) && (
           <p>
-            <Link href={`/gates/${encodeURIComponent(gate.id)}`}>Its whole life and receipt</Link>
+            <Link href={to(gate.id)}>Its whole life and receipt</Link>
           </p>
         )}
       </div>
     </Card>
+  );
+}
+
+/**
+ * Edited says what became of an edit that has a question of its own: whether that is asked now, or was
+ * answered, by the edit itself or by others.
+ */
+function Edited({ newer }: { newer: string }) {
+  const { data } = useGate(newer);
+  if (!data) return null;
+  if (data.state === "open")
+    return (
+      <p>
+        Nothing is approved yet: what it was changed to is asked in a question of its own.{" "}
+        <Link href={to(newer)}>Look at the new question</Link>
+      </p>
+    );
+  return (
+    <p>
+      What it was changed to has a question of its own
+      {data.decision && (
+        <>
+          : <DecidedBy decision={data.decision} /> <At at={data.decision.at} />
+        </>
+      )}
+      . <Link href={to(newer)}>Look at that question</Link>
+    </p>
   );
 }
 

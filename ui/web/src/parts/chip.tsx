@@ -31,7 +31,7 @@ const states: Record<string, { tone: Tone; icon: LucideIcon }> = {
   approved: { tone: "done", icon: Check },
   executed: { tone: "done", icon: Check },
   answered: { tone: "done", icon: Check },
-  edited: { tone: "done", icon: Check },
+  edited: { tone: "grey", icon: Check },
   decided: { tone: "grey", icon: Check },
   failed: { tone: "failed", icon: X },
   retried: { tone: "outline", icon: RotateCcw },
