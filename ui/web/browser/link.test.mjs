@@ -188,7 +188,7 @@ test("a link that was used shows what was decided, and one that ended while it w
     .waitFor();
   assert.equal(sent.length, 1);
   await page.reload();
-  await page.getByRole("region", { name: "outcome" }).getByText("not ours").waitFor();
+  await page.getByRole("region", { name: "outcome" }).getByText(/rejected by nina/).waitFor();
   await countIs(page.locator("footer button"), 0, "it was used, and offers a verdict");
   await close();
 });
@@ -255,6 +255,24 @@ async function paid(id) {
   await ask("POST", "/programs/invoice/runs", { id, input });
   return questionOf(server, id);
 }
+
+test("a verdict by a link that came too late says so, and shows what was typed", async () => {
+  const nina = await person(server, "approver", "nina");
+  const gate = await paid("late-link");
+  const { page, sent, close } = await follow(gate, "carol");
+  await page.getByRole("button", { name: "Approve" }).tap();
+  const confirm = page.getByRole("form", { name: "Approve: confirm" });
+  await confirm.getByRole("textbox", { name: "reason" }).fill("as agreed");
+  await ask("POST", `/gates/${gate.id}/reject`, { reason: "not ours" }, nina);
+  await confirm.getByRole("button", { name: "Approve" }).tap();
+  const late = page.getByRole("alert").filter({ hasText: "“Approve” came too late: it was decided before." });
+  await late.getByText("You had written: “as agreed”").waitFor();
+  await page.getByRole("region", { name: "outcome" }).getByText(/rejected by nina/).waitFor();
+  assert.equal(sent.length, 1);
+  await late.getByRole("button", { name: "Close" }).tap();
+  await late.waitFor({ state: "detached" });
+  await close();
+});
 
 test("a link that is open warns of what another branch did meanwhile", async () => {
   const gate = await paid("forked-link");

@@ -29,6 +29,7 @@ import { gateOf, look, type Asked, type Link } from "./link";
 import css from "./screen.module.css";
 
 const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
+const Late = later(async () => (await import("../gate/late")).Late);
 const ValueForm = later(async () => (await import("../gate/form")).ValueForm);
 
 const pause = 15_000;
@@ -95,8 +96,10 @@ function Question({ asked, error, read }: { asked: Asked; error: unknown; read: 
   const payload = onRecord(gate.payload);
   const state = settled ? stateOf(gate, undefined) : "waiting";
   useEffect(() => {
-    if (settled || outcome?.step === "acknowledged") draft.open(undefined);
-  }, [settled, outcome?.step]);
+    if (outcome?.step === "acknowledged") draft.open(undefined);
+  }, [outcome?.step]);
+  // What was being decided as it was settled by others came too late, and is not lost without a word.
+  const late = settled && outcome?.step !== "acknowledged" && outcome?.step !== "sending" ? draft.verb : undefined;
   const main = useRef<HTMLElement>(null);
   const began = useRef(false);
   useEffect(() => {
@@ -136,6 +139,15 @@ function Question({ asked, error, read }: { asked: Asked; error: unknown; read: 
           {!settled && (draft.verb === "edit" || draft.verb === "respond") && <ValueForm gate={gate} draft={draft} />}
         </div>
       </main>
+      {late && (
+        <Late
+          name={wordOf(gate, late).name}
+          gate={gate}
+          outcome={outcome}
+          reason={draft.reason}
+          close={() => draft.open(undefined)}
+        />
+      )}
       {!settled && (
         <Bar gate={gate} draft={draft} folded={folds.folded} showAll={folds.showAll} ends={earlyEnd(asked)} />
       )}
