@@ -188,7 +188,10 @@ test("a link that was used shows what was decided, and one that ended while it w
     .waitFor();
   assert.equal(sent.length, 1);
   await page.reload();
-  await page.getByRole("region", { name: "outcome" }).getByText(/rejected by nina/).waitFor();
+  await page
+    .getByRole("region", { name: "outcome" })
+    .getByText(/rejected by nina/)
+    .waitFor();
   await countIs(page.locator("footer button"), 0, "it was used, and offers a verdict");
   await close();
 });
@@ -267,7 +270,10 @@ test("a verdict by a link that came too late says so, and shows what was typed",
   await confirm.getByRole("button", { name: "Approve" }).tap();
   const late = page.getByRole("alert").filter({ hasText: "“Approve” came too late: it was decided before." });
   await late.getByText("You had written: “as agreed”").waitFor();
-  await page.getByRole("region", { name: "outcome" }).getByText(/rejected by nina/).waitFor();
+  await page
+    .getByRole("region", { name: "outcome" })
+    .getByText(/rejected by nina/)
+    .waitFor();
   assert.equal(sent.length, 1);
   await late.getByRole("button", { name: "Close" }).tap();
   await late.waitFor({ state: "detached" });

@@ -92,7 +92,10 @@ export type Send = (gate: Gate, d: Draft) => Promise<Outcome>;
 /** Sending is how decisions are sent: by who is logged in, unless a page says otherwise. */
 export const Sending = createContext<Send>(byLogin);
 
-async function byLogin(gate: Gate, d: Draft): Promise<Outcome> {
+/** inSet sends one of many decisions: what follows is waited for a second, so that the others are sent. */
+export const inSet: Send = (gate, d) => byLogin(gate, d, { Prefer: "wait=1" });
+
+async function byLogin(gate: Gate, d: Draft, headers?: Record<string, string>): Promise<Outcome> {
   if (d.verb === "delegate") {
     const body = { to: d.to ?? "", reason: d.reason };
     const { warning } = await get(api.POST("/api/gates/{id}/delegate", { params: { path: { id: gate.id } }, body }));
@@ -113,7 +116,7 @@ async function byLogin(gate: Gate, d: Draft): Promise<Outcome> {
     return { step: "acknowledged", verb: d.verb, state: "done", text: "The caller has the answer." };
   }
   const body = { reason: d.reason, shown: gate.hash, ...(d.value ? { value: compact(d.value) } : {}) };
-  const init = { params: { path: { id: gate.id } }, body };
+  const init = { params: { path: { id: gate.id } }, body, ...(headers ? { headers } : {}) };
   try {
     const { data, status } = await ask<unknown>(post(d.verb, init));
     return followed(d.verb, status, data as Followed);
@@ -126,7 +129,7 @@ async function byLogin(gate: Gate, d: Draft): Promise<Outcome> {
 
 function post(
   verb: Exclude<Verb, "delegate" | "take-back">,
-  init: { params: { path: { id: string } }; body: Schemas["DecideBody"] },
+  init: { params: { path: { id: string } }; body: Schemas["DecideBody"]; headers?: Record<string, string> },
 ) {
   switch (verb) {
     case "approve":
@@ -147,8 +150,8 @@ function followed(verb: Verb, status: number, data: Followed): Outcome {
   if (data.vote) return is("waiting", `Your vote is on record. Approvals missing: ${data.missing ?? 0}.`);
   if (status === 202)
     return is(
-      "running",
-      data.gates ? "What follows waits for other questions of the same checkpoint." : "What follows is still running.",
+      done(verb),
+      data.gates ? "What follows waits for other questions of the same checkpoint." : "What follows has not ended yet.",
     );
   const head = data.head;
   const named = (s: string) => (head?.effects ?? []).filter((e) => e.status === s).map((e) => e.name);

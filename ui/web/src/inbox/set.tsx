@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { Gate } from "../api/client";
 import { duplicatedOf } from "../data/duplicates";
-import { outcomeOf, send, wasHeard } from "../gate/decide";
+import { inSet, outcomeOf, send, wasHeard } from "../gate/decide";
 import { useReady } from "../gate/ready";
 import { tooLong } from "../gate/reason";
 import { announce } from "../parts/announce";
@@ -91,7 +91,7 @@ export function SetDetail({ gates, left, unread, gone, address }: Props) {
     setOut(new Set([...out, ...found]));
     const work = async () => {
       for (let g = queue.shift(); g; g = queue.shift()) {
-        await send(g, { verb: v, reason });
+        await send(g, { verb: v, reason }, inSet);
         so.done++;
         const outcome = outcomeOf(g.id);
         if (outcome?.step === "refused") so[wasHeard(outcome.error) ? "refused" : "unheard"]++;

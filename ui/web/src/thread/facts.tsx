@@ -64,7 +64,7 @@ export function Facts({ thread, branch, head }: { thread: Thread; branch: string
         </Fact>
       )}
       <Fact name={isCopy ? "the original started" : "started"}>
-        {unsure ? <Coming /> : <At at={isCopy && first.data ? first.data.at : thread.createdAt} />}
+        {unsure ? <Coming /> : <At at={(isCopy || thread.releases) && first.data ? first.data.at : thread.createdAt} />}
         {first.data?.by && (
           <>
             {" "}
