@@ -42,8 +42,8 @@ func readSpot(text string) (s spot, err error) {
 	return s, nil
 }
 
-// An aDecision is one in a log, as its header says it.
-type aDecision struct {
+// A decisionRef is a decision in a log, as its header says it.
+type decisionRef struct {
 	spot
 	info *posthouse.DecideInfo
 }
@@ -53,10 +53,10 @@ type source struct {
 	thread string
 	to     uint64         // entries up to here are unread; 0: all were read
 	link   posthouse.Hash // of entry to, as what refers to it says; zero: unknown
-	have   []aDecision    // that were read
+	have   []decisionRef  // that were read
 	next   spot           // of the first of have, or of the newest entry that is unread
-	known  *known         // of the thread in a memory; nil: nothing is kept
-	taken  int            // stretches
+	known  *cachedThread  // of the thread in a memory; nil: nothing is kept
+	read   int            // how many stretches were read
 
 	removals []uint64        // entries that record removals, whose lists were not read
 	leaving  map[uint64]bool // entries with bodies that the other lists have
@@ -207,7 +207,7 @@ func (m *merger) fill(s *source) error {
 	if err != nil {
 		return err
 	}
-	s.taken++
+	s.read++
 	s.to, s.link, s.next = p.to, p.link, p.next
 	s.removals = append(s.removals, p.removals...)
 	s.next.thread = s.thread
@@ -267,7 +267,7 @@ func (m *merger) until(bound posthouse.Millis) (more bool, err error) {
 }
 
 // take adds the gate of a decision to the page if it matches.
-func (m *merger) take(s *source, d aDecision) error {
+func (m *merger) take(s *source, d decisionRef) error {
 	if m.q.Decider != "" && d.info.By != m.q.Decider && d.info.Verdict != posthouse.Approve && d.info.Verdict != posthouse.Reject {
 		return nil // only these are voted for
 	}
@@ -299,7 +299,7 @@ func (m *merger) take(s *source, d aDecision) error {
 }
 
 // gate reads the gate of a decision, unless the memory has it.
-func (m *merger) gate(s *source, d aDecision) (*settled, error) {
+func (m *merger) gate(s *source, d decisionRef) (*decidedGate, error) {
 	if m.q.bare {
 		if g := m.q.Memory.settled(s.known, d.spot); g != nil {
 			return g, nil
@@ -310,9 +310,9 @@ func (m *merger) gate(s *source, d aDecision) (*settled, error) {
 		return nil, err
 	}
 	if !m.q.bare {
-		return &settled{gate: g}, nil
+		return &decidedGate{gate: g}, nil
 	}
-	one := &settled{gate: bare(g)}
+	one := &decidedGate{gate: bare(g)}
 	if s.known != nil && g.Thread == d.thread && g.Decision != nil && g.Decision.Seq == d.seq && !m.leaves(s, g) {
 		m.q.Memory.keepSettled(s.known, d.spot, one)
 	}
@@ -320,7 +320,7 @@ func (m *merger) gate(s *source, d aDecision) (*settled, error) {
 }
 
 // program returns the program that asked.
-func (m *merger) program(s *source, g *settled) (string, error) {
+func (m *merger) program(s *source, g *decidedGate) (string, error) {
 	if name, ok := m.q.Memory.program(g); ok {
 		return name, nil
 	}

@@ -58,7 +58,7 @@ func openGates(ctx context.Context, l *ledger.Ledger, q *Query) iter.Seq2[*posth
 // readOpen returns the gate of each summary. The gate is nil if it is gone since. The entries of gates that
 // the Memory does not have are read together, if the store can.
 func readOpen(ctx context.Context, l *ledger.Ledger, m *Memory, window []*posthouse.ThreadInfo) ([]Item, error) {
-	items, threads := make([]Item, len(window)), make([]*known, len(window))
+	items, threads := make([]Item, len(window)), make([]*cachedThread, len(window))
 	var unknown []int
 	for i, t := range window {
 		threads[i] = m.thread(t.Link)

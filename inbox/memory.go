@@ -20,7 +20,7 @@ type Memory struct {
 	most int
 
 	mu      sync.Mutex
-	threads map[posthouse.Hash]*known
+	threads map[posthouse.Hash]*cachedThread
 	quiet   map[posthouse.Hash]uint64 // logs without a decision, of one stretch, with the newest walk that came by
 	size    int
 	walks   uint64 // that began
@@ -37,7 +37,7 @@ func NewMemory(most int) *Memory {
 	if most <= 0 {
 		most = DefaultMemory
 	}
-	return &Memory{most: most, threads: map[posthouse.Hash]*known{}, quiet: map[posthouse.Hash]uint64{}}
+	return &Memory{most: most, threads: map[posthouse.Hash]*cachedThread{}, quiet: map[posthouse.Hash]uint64{}}
 }
 
 // Size returns how many threads the Memory knows, and about how many bytes that takes. A thread with open gates
@@ -48,25 +48,25 @@ func (m *Memory) Size() (threads, bytes int) {
 	return len(m.threads) + len(m.quiet), m.size
 }
 
-// A known is what is known of a thread. Its fields are the Memory's to change; what they lead to never
+// A cachedThread is what a Memory has of a thread. Its fields are the Memory's to change; what they lead to never
 // changes.
-type known struct {
+type cachedThread struct {
 	used      uint64 // the newest walk that came by
 	link      posthouse.Hash
 	size      int
 	stretches []*stretch // of its log, from the end
-	settled   map[seat]*settled
+	settled   map[recordRef]*decidedGate
 	open      map[posthouse.ID]*posthouse.Gate
 }
 
-// A seat is a record of a log.
-type seat struct {
+// A recordRef names a record of a log.
+type recordRef struct {
 	seq    uint64
 	record int
 }
 
-// A settled is a gate with its decision.
-type settled struct {
+// A decidedGate is a gate with its decision, without what was asked.
+type decidedGate struct {
 	gate    *posthouse.Gate
 	program string // that asked, once it was looked for
 	asked   bool
@@ -98,7 +98,7 @@ func (m *Memory) begin() {
 }
 
 // thread returns what is known of a thread with this link, to be added to. It is nil without a Memory.
-func (m *Memory) thread(link posthouse.Hash) *known {
+func (m *Memory) thread(link posthouse.Hash) *cachedThread {
 	if m == nil {
 		return nil
 	}
@@ -106,14 +106,14 @@ func (m *Memory) thread(link posthouse.Hash) *known {
 	defer m.mu.Unlock()
 	k := m.threads[link]
 	if k == nil {
-		k = &known{link: link}
+		k = &cachedThread{link: link}
 	}
 	k.used = m.walks
 	return k
 }
 
 // log is thread for the log of a thread alone.
-func (m *Memory) log(link posthouse.Hash) *known {
+func (m *Memory) log(link posthouse.Hash) *cachedThread {
 	if m == nil {
 		return nil
 	}
@@ -124,14 +124,14 @@ func (m *Memory) log(link posthouse.Hash) *known {
 }
 
 // quietLog returns a log of one stretch without decisions, if that is known of the thread.
-func (m *Memory) quietLog(link posthouse.Hash) *known {
+func (m *Memory) quietLog(link posthouse.Hash) *cachedThread {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.quiet[link]; !ok {
 		return nil
 	}
 	m.quiet[link] = m.walks
-	return &known{link: link, stretches: noDecision[:]}
+	return &cachedThread{link: link, stretches: noDecision[:]}
 }
 
 var noDecision = [1]*stretch{{}}
@@ -150,7 +150,7 @@ func (m *Memory) knows(link posthouse.Hash) bool {
 	return k != nil && len(k.stretches) > 0
 }
 
-func (m *Memory) stretch(k *known, n int) *stretch {
+func (m *Memory) stretch(k *cachedThread, n int) *stretch {
 	if k == nil {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (m *Memory) stretch(k *known, n int) *stretch {
 	return nil
 }
 
-func (m *Memory) keepStretch(k *known, n int, p *stretch) {
+func (m *Memory) keepStretch(k *cachedThread, n int, p *stretch) {
 	if k == nil {
 		return
 	}
@@ -170,7 +170,7 @@ func (m *Memory) keepStretch(k *known, n int, p *stretch) {
 		m.keepQuiet(k.link)
 		return
 	}
-	p = p.own()
+	p = p.clone()
 	size := sizeOfStretch + sizeOfNumber*len(p.removals)
 	for i := range p.decisions {
 		d := p.decisions[i].info
@@ -193,30 +193,30 @@ func (m *Memory) keepQuiet(link posthouse.Hash) {
 	}
 }
 
-func (m *Memory) settled(k *known, at spot) *settled {
+func (m *Memory) settled(k *cachedThread, at spot) *decidedGate {
 	if k == nil {
 		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return k.settled[seat{at.seq, at.record}]
+	return k.settled[recordRef{at.seq, at.record}]
 }
 
-func (m *Memory) keepSettled(k *known, at spot, g *settled) {
+func (m *Memory) keepSettled(k *cachedThread, at spot, g *decidedGate) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k = m.current(k)
-	key := seat{at.seq, at.record}
+	key := recordRef{at.seq, at.record}
 	if k.settled[key] != nil || !m.add(k, sizeOf(g.gate)) {
 		return
 	}
 	if k.settled == nil {
-		k.settled = map[seat]*settled{}
+		k.settled = map[recordRef]*decidedGate{}
 	}
 	k.settled[key] = g
 }
 
-func (m *Memory) program(g *settled) (string, bool) {
+func (m *Memory) program(g *decidedGate) (string, bool) {
 	if m == nil {
 		return "", false
 	}
@@ -225,7 +225,7 @@ func (m *Memory) program(g *settled) (string, bool) {
 	return g.program, g.asked
 }
 
-func (m *Memory) keepProgram(k *known, g *settled, name string) {
+func (m *Memory) keepProgram(k *cachedThread, g *decidedGate, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !g.asked && m.add(m.current(k), len(name)) {
@@ -233,13 +233,13 @@ func (m *Memory) keepProgram(k *known, g *settled, name string) {
 	}
 }
 
-func (m *Memory) openGate(k *known, id posthouse.ID) *posthouse.Gate {
+func (m *Memory) openGate(k *cachedThread, id posthouse.ID) *posthouse.Gate {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return k.open[id]
 }
 
-func (m *Memory) keepOpen(k *known, g *posthouse.Gate) {
+func (m *Memory) keepOpen(k *cachedThread, g *posthouse.Gate) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k = m.current(k)
@@ -253,7 +253,7 @@ func (m *Memory) keepOpen(k *known, g *posthouse.Gate) {
 }
 
 // current returns k, or what another walk knows of the thread.
-func (m *Memory) current(k *known) *known {
+func (m *Memory) current(k *cachedThread) *cachedThread {
 	if have := m.threads[k.link]; have != nil {
 		return have
 	}
@@ -261,7 +261,7 @@ func (m *Memory) current(k *known) *known {
 }
 
 // add counts so many bytes more of a thread, which is known from then on, and reports whether there is room.
-func (m *Memory) add(k *known, size int) bool {
+func (m *Memory) add(k *cachedThread, size int) bool {
 	k.used = m.walks
 	in := m.threads[k.link] != nil
 	if !in {
@@ -289,7 +289,7 @@ func (m *Memory) room(size int) bool {
 		if k.used+recentWalks <= m.walks {
 			delete(m.threads, link)
 			m.size -= k.size
-			*k = known{link: link} // a walk that has it adds to nothing that is not counted
+			*k = cachedThread{link: link} // a walk that has it adds to nothing that is not counted
 		}
 	}
 	for link, used := range m.quiet {

@@ -18,7 +18,7 @@ const (
 
 // A stretch is a part of a log, as its headers say it.
 type stretch struct {
-	decisions []aDecision    // newest first
+	decisions []decisionRef  // newest first
 	removals  []uint64       // entries with a record of a removal, newest first
 	next      spot           // of the oldest entry
 	to        uint64         // entries up to here are before it; 0: it is the beginning
@@ -33,7 +33,7 @@ func (p *stretch) add(thread string, e *posthouse.Entry, at posthouse.Millis, re
 	p.next = spot{at, thread, e.Seq, len(records)}
 	for i := range records {
 		if d := records[i].Decision; d != nil {
-			p.decisions = append(p.decisions, aDecision{spot{at, thread, e.Seq, i}, d})
+			p.decisions = append(p.decisions, decisionRef{spot{at, thread, e.Seq, i}, d})
 		}
 		if records[i].Removal != nil {
 			p.removals = append(p.removals, e.Seq)
@@ -43,7 +43,7 @@ func (p *stretch) add(thread string, e *posthouse.Entry, at posthouse.Millis, re
 
 // stretch reads on in a thread's log, unless the memory has it.
 func (m *merger) stretch(s *source) (*stretch, error) {
-	if p := m.q.Memory.stretch(s.known, s.taken); p != nil {
+	if p := m.q.Memory.stretch(s.known, s.read); p != nil {
 		return p, nil
 	}
 	p, err := m.readStretch(s)
@@ -54,12 +54,12 @@ func (m *merger) stretch(s *source) (*stretch, error) {
 }
 
 func (m *merger) readStretch(s *source) (*stretch, error) {
-	if s.taken == 0 {
+	if s.read == 0 {
 		m.looked++
 	}
 	p := m.linked(s)
 	if p != nil {
-		m.q.Memory.keepStretch(s.known, s.taken, p)
+		m.q.Memory.keepStretch(s.known, s.read, p)
 		return p, nil
 	}
 	p = &stretch{}
@@ -98,7 +98,7 @@ func (m *merger) linked(s *source) *stretch {
 
 // headers yields the next headers of a log, which may have been read ahead.
 func (m *merger) headers(s *source) iter.Seq2[*posthouse.Entry, error] {
-	if ahead := m.ahead[s.thread]; s.taken == 0 && len(ahead) > 0 {
+	if ahead := m.ahead[s.thread]; s.read == 0 && len(ahead) > 0 {
 		delete(m.ahead, s.thread)
 		return func(yield func(*posthouse.Entry, error) bool) {
 			for _, e := range ahead {
@@ -169,8 +169,8 @@ func windows[T any](seq iter.Seq2[T, error]) iter.Seq2[[]T, error] {
 	}
 }
 
-// own returns a stretch that holds nothing of the entries that it was read from, nor the thread's name.
-func (p *stretch) own() *stretch {
+// clone returns a stretch that holds nothing of the entries that it was read from, nor the thread's name.
+func (p *stretch) clone() *stretch {
 	c := *p
 	c.next.thread, c.decisions, c.removals = "", nil, slices.Clone(p.removals)
 	for _, d := range p.decisions {

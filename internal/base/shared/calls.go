@@ -6,14 +6,15 @@ import (
 	"sync"
 )
 
-// Calls are the calls of a function by what they ask for. The zero value is ready for use.
+// Calls lets callers that ask for the same at the same time share one call of a function. The zero value is
+// ready for use.
 type Calls[K comparable, V any] struct {
-	mu    sync.Mutex
-	lines map[K]*line[V]
+	mu     sync.Mutex
+	queues map[K]*queue[V]
 }
 
-// A line is what runs of a key, and what runs after it.
-type line[V any] struct{ running, next *call[V] }
+// A queue has the call of a key that runs, and the one that runs after it.
+type queue[V any] struct{ running, next *call[V] }
 
 type call[V any] struct {
 	lead chan struct{} // has one value when it is the call's turn: the caller that takes it runs the call
@@ -50,33 +51,33 @@ func (s *Calls[K, V]) Do(ctx context.Context, key K, fn func(context.Context) (V
 func (s *Calls[K, V]) join(key K) *call[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lines == nil {
-		s.lines = map[K]*line[V]{}
+	if s.queues == nil {
+		s.queues = map[K]*queue[V]{}
 	}
-	l := s.lines[key]
-	if l == nil {
-		l = &line[V]{}
-		s.lines[key] = l
+	q := s.queues[key]
+	if q == nil {
+		q = &queue[V]{}
+		s.queues[key] = q
 	}
-	if l.next == nil {
-		l.next = &call[V]{lead: make(chan struct{}, 1), done: make(chan struct{})}
+	if q.next == nil {
+		q.next = &call[V]{lead: make(chan struct{}, 1), done: make(chan struct{})}
 	}
-	c := l.next
+	c := q.next
 	c.callers++
-	if l.running == nil {
-		s.advance(key, l)
+	if q.running == nil {
+		s.advance(key, q)
 	}
 	return c
 }
 
 // advance makes it the next call's turn.
-func (s *Calls[K, V]) advance(key K, l *line[V]) {
-	l.running, l.next = l.next, nil
-	if l.running == nil {
-		delete(s.lines, key)
+func (s *Calls[K, V]) advance(key K, q *queue[V]) {
+	q.running, q.next = q.next, nil
+	if q.running == nil {
+		delete(s.queues, key)
 		return
 	}
-	l.running.lead <- struct{}{}
+	q.running.lead <- struct{}{}
 }
 
 func (s *Calls[K, V]) run(ctx context.Context, key K, c *call[V], fn func(context.Context) (V, error)) (V, error) {
@@ -98,7 +99,7 @@ func (s *Calls[K, V]) end(key K, c *call[V]) {
 	defer s.mu.Unlock()
 	c.over = true
 	close(c.done)
-	s.advance(key, s.lines[key])
+	s.advance(key, s.queues[key])
 }
 
 // leave ends a call that has no callers any more.
@@ -108,12 +109,12 @@ func (s *Calls[K, V]) leave(key K, c *call[V]) {
 	if c.callers--; c.callers > 0 || c.over {
 		return
 	}
-	switch l := s.lines[key]; {
-	case l.next == c:
-		l.next = nil
+	switch q := s.queues[key]; {
+	case q.next == c:
+		q.next = nil
 	case c.cancel != nil:
 		c.cancel()
 	default: // it is its turn, and its last caller does not take it
-		s.advance(key, l)
+		s.advance(key, q)
 	}
 }
