@@ -99,6 +99,17 @@ test("the inbox is searched and narrowed, and its address says to what", async (
   await page.getByText("Nothing fits").first().waitFor();
   await page.getByRole("link", { name: "Show all" }).click();
   await page.waitForFunction(() => document.querySelectorAll("main section h2").length > 1);
+  // A link counts, also a moment after a key: what was typed is not searched for after it.
+  await page.keyboard.press("/");
+  await page.keyboard.type("nothing");
+  await page.waitForURL(/[?&]q=nothing/);
+  const all = page.getByRole("link", { name: "Show all" });
+  await all.waitFor();
+  await page.keyboard.type(" of that");
+  await all.click();
+  await page.waitForTimeout(500);
+  await eventually(async () => assert.equal(new URL(page.url()).searchParams.get("q"), null));
+  await eventually(async () => assert.equal(await page.getByRole("searchbox").inputValue(), ""));
   await page.getByRole("button", { name: "Filter" }).click();
   await page.locator("form select").nth(1).selectOption("invoice");
   await page.getByLabel("Asked by").fill("bob");

@@ -1,10 +1,11 @@
 import { Filter as FilterIcon, Search } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { usePrograms } from "../data/threads";
 import { Button } from "../parts/button";
 import { Menu } from "../parts/menu";
 import { Said } from "../parts/said";
+import { useTyped } from "../parts/typed";
 import { useKeys } from "../shell/keys";
 import { marked } from "../text/hidden";
 import { names, type Filter } from "./filter";
@@ -49,16 +50,13 @@ export function Narrow({ filter, questions, address }: Props) {
 function SearchField({ filter, address }: Omit<Props, "questions">) {
   const [, go] = useLocation();
   const shown = filter.q ?? "";
-  const [text, setText] = useState(shown);
   const field = useRef<HTMLInputElement>(null);
-  const wait = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setText(shown), [shown]);
-  useEffect(() => () => clearTimeout(wait.current), []);
   useKeys({ "/": () => field.current?.focus() });
-  const search = (value: string, enter: boolean) => {
-    clearTimeout(wait.current);
-    const found = searched(filter, value, enter);
-    if (!found.q) setText("");
+  const typed = useTyped(shown, (text) => go(address(searched(filter, text, false)), { replace: true }), 250);
+  const enter = () => {
+    const found = searched(filter, typed.text, true);
+    if (found.q) return typed.ask(typed.text);
+    typed.clear();
     go(address(found), { replace: true });
   };
   return (
@@ -70,16 +68,11 @@ function SearchField({ filter, address }: Omit<Props, "questions">) {
         aria-label="search questions: a text in them, their values, labels or thread"
         placeholder="Text, value, thread"
         title="A text in the question, its values, its labels or its thread. Enter takes name=value as a label."
-        value={text}
+        value={typed.text}
         maxLength={200}
-        onChange={(e) => {
-          const value = e.target.value;
-          setText(value);
-          clearTimeout(wait.current);
-          wait.current = setTimeout(() => value.trim() !== shown && search(value, false), 250);
-        }}
+        onChange={(e) => typed.type(e.target.value)}
         onKeyDown={(e) => {
-          if (e.key === "Enter") search(text, true);
+          if (e.key === "Enter") enter();
           if (e.key === "Enter" || e.key === "Escape") field.current?.blur();
         }}
       />

@@ -1,9 +1,10 @@
 import { Archive, Ban, Check, CircleHelp, Clock, Pause, Play, Save, Search, X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { usePrograms, useSaved, useShownCounts, useUnknown } from "../data/threads";
 import { Pill } from "../parts/pill";
 import { Said } from "../parts/said";
+import { useTyped } from "../parts/typed";
 import { useKeys } from "../shell/keys";
 import { many } from "../text/count";
 import { addressOf, isNarrow, statuses, typed, type Filter, type Status } from "./filter";
@@ -28,14 +29,25 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 export function SearchField({ filter, leave }: { filter: Filter; leave: (changes: boolean) => void }) {
   const [, go] = useLocation();
   const shown = filter.q ?? "";
-  const [text, setText] = useState(shown);
   const field = useRef<HTMLInputElement>(null);
-  const wait = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setText(shown), [shown]);
-  useEffect(() => () => clearTimeout(wait.current), []);
   useKeys({ "/": () => field.current?.focus() });
-  const search = (value: string) =>
-    go(addressOf({ ...filter, q: value.trim() || undefined } as Filter), { replace: true });
+  const search = useTyped(
+    shown,
+    (text) => go(addressOf({ ...filter, q: text.trim() || undefined } as Filter), { replace: true }),
+    200,
+  );
+  const enter = () => {
+    const found = typed(search.text);
+    if (found.label) {
+      const { q: _, ...rest } = filter;
+      search.clear();
+      go(addressOf({ ...rest, label: found.label }), { replace: true });
+      leave(true);
+    } else {
+      search.ask(search.text);
+      leave((found.q ?? "") !== shown);
+    }
+  };
   return (
     <label className={css.search}>
       <Search size={16} strokeWidth={1.5} aria-hidden />
@@ -45,28 +57,12 @@ export function SearchField({ filter, leave }: { filter: Filter; leave: (changes
         aria-label="search threads: the beginning of a name, an id or a label's value, or the end of a name"
         placeholder="Name, id, label"
         title="The beginning of a name or of a label's value, or the last 4 characters of a name. Enter takes name=value as a label."
-        value={text}
+        value={search.text}
         maxLength={200}
-        onChange={(e) => {
-          const value = e.target.value;
-          setText(value);
-          clearTimeout(wait.current);
-          wait.current = setTimeout(() => search(value), 200);
-        }}
+        onChange={(e) => search.type(e.target.value)}
         onKeyDown={(e) => {
-          if (e.key === "Enter") {
-            clearTimeout(wait.current);
-            const found = typed(text);
-            if (found.label) {
-              const { q: _, ...rest } = filter;
-              setText("");
-              go(addressOf({ ...rest, label: found.label }), { replace: true });
-              leave(true);
-            } else {
-              search(text);
-              leave((typed(text).q ?? "") !== shown);
-            }
-          } else if (e.key === "Escape") leave(false);
+          if (e.key === "Enter") enter();
+          else if (e.key === "Escape") leave(false);
         }}
       />
     </label>
