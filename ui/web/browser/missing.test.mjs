@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { countIs, eventually, launch, open, start } from "./server.mjs";
+import { call, countIs, eventually, launch, open, start } from "./server.mjs";
 
 let server, browser;
 before(async () => {
@@ -35,6 +35,18 @@ test("what does not exist is named, with the list it would stand in, and a searc
     .first()
     .click();
   await page.waitForURL(/\/threads\/refund-88\d\d$/);
+  await close();
+});
+
+test("the page of what does not exist stays while other threads go on", async () => {
+  const { page, close } = await open(browser, server, "/threads/refund-88");
+  await page.getByRole("heading", { name: "There is no thread refund-88", exact: true }).waitFor();
+  await page.getByRole("button", { name: "live", exact: true }).waitFor();
+  const read = [];
+  page.on("request", (r) => read.push(new URL(r.url()).pathname));
+  await call(server, "POST", "/programs/refund/runs", { id: "goes-on", input: "refund order 9" });
+  await eventually(async () => assert.ok(read.includes("/api/gates"), read.join()));
+  assert.ok(!read.includes("/api/threads/refund-88"), "it is read again");
   await close();
 });
 

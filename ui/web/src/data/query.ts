@@ -49,7 +49,11 @@ export function leave() {
 /** arrive tells the other tabs that somebody is logged in here. */
 export const arrive = () => session.postMessage("in");
 
-const isLive = (q: Query) => q.queryKey[0] === "live";
+/** isMissing says that what a query reads does not exist. To read it again would take its page away for a moment. */
+const isMissing = ({ state }: Query) =>
+  state.data === undefined && state.error instanceof Problem && state.error.code === "not-found";
+
+const isLive = (q: Query) => q.queryKey[0] === "live" && !isMissing(q);
 
 const reads = new Reads();
 
