@@ -5,14 +5,12 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app";
-import { whoQuery } from "./data/me";
 import { queries } from "./data/query";
 import { loadAhead } from "./screens";
 import "./shell/came";
 import { applyTheme } from "./shell/theme";
 
 applyTheme();
-void queries.prefetchQuery(whoQuery);
 loadAhead(location);
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root");

@@ -2,18 +2,17 @@ import { useQuery } from "@tanstack/react-query";
 import { api, get } from "../api/client";
 import { ownedBy } from "./typed";
 
-export const whoQuery = {
-  queryKey: ["me"],
-  staleTime: 60_000,
-  queryFn: async () => {
-    const me = await get(api.GET("/api/me"));
-    ownedBy(me.name);
-    return me;
-  },
-};
-
 /** useMe says who is logged in, and with which role. */
-export const useMe = () => useQuery(whoQuery);
+export const useMe = () =>
+  useQuery({
+    queryKey: ["me"],
+    staleTime: 60_000,
+    queryFn: async () => {
+      const me = await get(api.GET("/api/me"));
+      ownedBy(me.name);
+      return me;
+    },
+  });
 
 /** useDecides says whether the role of who is logged in may decide anything. */
 export const useDecides = (): boolean => {
