@@ -30,6 +30,7 @@ type RemoteError struct {
 	Attempts int          // of the last iteration
 	Reason   string       // what the handler said
 	Unknown  bool         // its effect under a grant may have happened; the error is then a [posthouse.ErrUnknown], too
+	NotDone  bool         // the worker said that nothing happened (gate.NotDone in its handler)
 }
 
 // Is matches [posthouse.ErrUnknown] for an effect that may have happened.

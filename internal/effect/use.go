@@ -1,0 +1,429 @@
+package effect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Use is one effect of an execution, with its attempts. The zero value has no attempts. Records
+// and decisions are added in the order of the log. It is not safe for concurrent use.
+type Use struct {
+	attempts []attempt
+	numbers  int // of records that say that an attempt begins
+	result   bool
+	acted    bool // results within it are on record that say more than what was read
+	inner    []*inner
+	claims   []claim // workers that had tasks of it, since it was last known not to have happened
+	outcomes []outcome
+	ended    bool // its branch was cancelled: nothing in it continues
+
+	at, settled uint64 // the entry that is added, and the newest that says that nothing happened
+}
+
+// An attempt is one run of the function, with what it waited for in between.
+type attempt struct {
+	first, last int          // its records, from 0
+	grant       posthouse.ID // the gate of the last one
+	state       State
+	err         string // of an unknown one, if its function returned one
+}
+
+// An inner gate is a wait or a task within the function.
+type inner struct {
+	gate      posthouse.ID
+	call      posthouse.ID // of a task; "" for another wait
+	task      bool
+	open      bool
+	news      bool // it was decided after the use parked
+	withdrawn bool // taken back, without a word on it
+	lost      bool // its worker ended without a word that nothing happened
+}
+
+type claim struct{ call, gate posthouse.ID }
+
+// An outcome is a question about attempts, or its answer.
+type outcome struct {
+	gate     posthouse.ID
+	attempts int // it is about the first ones, from 1
+	open     bool
+}
+
+// Record adds a record of the effect. what is the last part of its name, "" for the result; n is
+// its number, m what it holds and known whether that could be read.
+func (u *Use) Record(what string, n uint32, grant posthouse.ID, m Mark, known bool) {
+	switch what {
+	case "":
+		u.result = true
+	case RecordBegins:
+		u.begins(grant)
+	case RecordParks:
+		if m.Error != "" {
+			u.lost(int(n)+1, m.Error)
+			return
+		}
+		u.parks(int(n))
+	case RecordUnknown:
+		u.lost(int(n)+1, m.Error)
+	case RecordOver:
+		u.settle(int(n)+1, SaysNotDone, Missing)
+	case RecordFailed:
+		if known && m.Error == "" {
+			u.settle(int(n)+1, SaysNotDone, Missing)
+			return
+		}
+		u.lost(int(n)+1, m.Error)
+	case RecordClaimed:
+		u.claims = append(u.claims, claim{m.Call, m.Gate})
+	case RecordUndone:
+		if i := slices.IndexFunc(u.claims, func(c claim) bool { return c.gate == m.Gate }); i >= 0 {
+			u.claims = slices.Delete(slices.Clone(u.claims), i, i+1)
+		}
+	}
+}
+
+func (u *Use) begins(grant posthouse.ID) {
+	if a := u.newest(); a != nil && a.state == Waiting {
+		a.state, a.last, a.grant = Next(a.state, Continues), u.numbers, grant
+	} else {
+		u.attempts = append(u.attempts, attempt{first: u.numbers, last: u.numbers, grant: grant, state: Next(Licensed, Begins)})
+	}
+	u.numbers++
+}
+
+func (u *Use) newest() *attempt {
+	if len(u.attempts) == 0 {
+		return nil
+	}
+	return &u.attempts[len(u.attempts)-1]
+}
+
+func (u *Use) parks(n int) {
+	for i := range u.attempts {
+		if a := &u.attempts[i]; a.first <= n && n <= a.last {
+			a.state = Next(a.state, Parks)
+		}
+	}
+	for _, in := range u.inner {
+		in.news = false
+	}
+}
+
+// lost says that an attempt, named by the number of its newest record from 1, ended otherwise than
+// with a result or a word that nothing happened.
+func (u *Use) lost(number int, err string) {
+	for i := range u.attempts {
+		if a := &u.attempts[i]; a.first < number && number <= a.last+1 {
+			a.state, a.err = Next(a.state, Lost), cmp.Or(a.err, err)
+		}
+	}
+}
+
+// settle says that the attempts up to a number did not happen: by the event if their end was not
+// seen before, and by otherwise if they were unknown.
+func (u *Use) settle(number int, event, otherwise Event) {
+	for i := range u.attempts {
+		a := &u.attempts[i]
+		if a.first >= number {
+			continue
+		}
+		a.state = Next(a.state, event)
+		a.state = Next(a.state, otherwise)
+	}
+	u.claims, u.settled = nil, u.at
+}
+
+// Inner adds a step's result within the function. Effects that were only read or computed are
+// none.
+func (u *Use) Inner(class posthouse.Effect) {
+	u.acted = u.acted || class != posthouse.EffectPure && class != posthouse.EffectRead
+}
+
+// A Gate is what a Use is to know of a gate within it.
+type Gate struct {
+	ID   posthouse.ID
+	Name string // in full
+	Kind string
+	Call posthouse.ID // of a task, if it is known
+
+	Supersedes posthouse.ID
+}
+
+// Opened adds a gate within the effect.
+func (u *Use) Opened(g Gate) {
+	if g.Kind == KindOutcome {
+		n := outcomeOf(g.Name)
+		u.lost(n, "")
+		u.outcomes = append(u.outcomes, outcome{gate: g.ID, attempts: n, open: true})
+		return
+	}
+	u.inner = slices.DeleteFunc(u.inner, func(in *inner) bool { // a task's later attempt takes the place of the one before
+		return in.gate == g.Supersedes || in.task && in.call != "" && in.call == g.Call
+	})
+	u.inner = append(u.inner, &inner{gate: g.ID, call: g.Call, task: g.Kind == posthouse.GateTask, open: true})
+}
+
+// A Decision is what a Use is to know of a gate's answer.
+type Decision struct {
+	Gate    posthouse.ID
+	Verdict posthouse.Verdict
+	Unknown bool // of a task: its worker may have acted
+}
+
+// Decided adds the decision of a gate within the effect, and reports whether it is of one.
+func (u *Use) Decided(d Decision) bool {
+	for i := range u.outcomes {
+		if o := &u.outcomes[i]; o.gate == d.Gate && o.open {
+			o.open = false
+			u.answer(o.attempts, d.Verdict)
+			return true
+		}
+	}
+	for _, in := range u.inner {
+		if in.gate != d.Gate || !in.open {
+			continue
+		}
+		in.open, in.news = false, true
+		in.withdrawn = d.Verdict == posthouse.Cancel || d.Verdict == posthouse.Expire
+		in.lost = in.task && d.Verdict == posthouse.Reject && (d.Unknown || u.isClaimed(in))
+		return true
+	}
+	return false
+}
+
+// isClaimed reports whether a worker has had a task, and has not said that nothing happened.
+func (u *Use) isClaimed(in *inner) bool {
+	return slices.ContainsFunc(u.claims, func(c claim) bool {
+		return c.gate == in.gate || c.call != "" && c.call == in.call || c.gate == "" && c.call == ""
+	})
+}
+
+// The verdicts of questions about outcomes.
+const happened, redo, giveUp posthouse.Verdict = "happened", "redo", "give-up"
+
+// answer adds what people, or the program's reconciliation, said of the first attempts. Answers
+// that earlier versions recorded have the verdicts of other questions.
+func (u *Use) answer(attempts int, v posthouse.Verdict) {
+	var e Event
+	switch v {
+	case posthouse.Respond, happened:
+		e = Happened
+	case posthouse.Approve, redo:
+		e = Redo
+	case posthouse.Reject, giveUp:
+		e = GiveUp
+	default:
+		return // withdrawn: it stays unknown
+	}
+	for i := range u.attempts {
+		if a := &u.attempts[i]; a.first < attempts {
+			a.state = Next(a.state, e)
+		}
+	}
+	if u.claims = nil; e == Redo {
+		u.settled = u.at
+	}
+}
+
+// Cancelled says that the effect's branch was cancelled.
+func (u *Use) Cancelled() { u.ended = true }
+
+// State returns how far the effect has come: that of its newest attempt, unless an earlier one
+// says more.
+func (u *Use) State() State {
+	if u.result {
+		return Done
+	}
+	state := Licensed
+	for i := range u.attempts {
+		state = combine(state, u.attempts[i].state)
+	}
+	switch {
+	case state == Waiting:
+		return u.waiting()
+	case (state == Licensed || state == NotDone) && len(u.claims) > 0:
+		return Unknown // an earlier version handed its task out without waiting for it
+	}
+	return state
+}
+
+// combine returns the state of an effect with an attempt after those that made it s.
+func combine(s, next State) State {
+	switch {
+	case s == Done || s == GivenUp:
+		return s
+	case s == Unknown && next == NotDone:
+		return Unknown // a word on a repetition says nothing of the attempt before
+	}
+	return next
+}
+
+// waiting returns the state of an effect that waits for something within it.
+func (u *Use) waiting() State {
+	tasks, withdrawn, open, dead := 0, 0, 0, false
+	for _, in := range u.inner {
+		if in.open {
+			open++
+		}
+		if !in.task {
+			continue
+		}
+		tasks++
+		if in.withdrawn {
+			withdrawn++
+		}
+		dead = dead || in.lost || in.withdrawn && u.isClaimed(in)
+	}
+	switch {
+	case dead || u.ended && (len(u.claims) > 0 || u.acted):
+		return Next(Waiting, Lost)
+	case u.ended, tasks == withdrawn && open == 0 && !u.acted:
+		return Next(Waiting, Withdrawn)
+	}
+	return Waiting
+}
+
+// Rests reports whether an effect that waits waits still for all that it waited for when it
+// parked: its function, run again, would only wait again.
+func (u *Use) Rests() bool {
+	open := 0
+	for _, in := range u.inner {
+		if in.news {
+			return false
+		}
+		if in.open {
+			open++
+		}
+	}
+	return open > 0
+}
+
+// Attempts returns how many attempts began, counting each time that the function ran again after
+// a wait, as the numbers of the records do.
+func (u *Use) Attempts() int { return u.numbers }
+
+// Grant returns the gate under which an attempt began, by the number of its record.
+func (u *Use) Grant(n int) posthouse.ID {
+	for i := range u.attempts {
+		if a := &u.attempts[i]; a.first <= n && n <= a.last {
+			return a.grant
+		}
+	}
+	return ""
+}
+
+// Open returns the number of the first attempt that may have happened, or runs, and whether there
+// is one.
+func (u *Use) Open() (n int, any bool) {
+	for i := range u.attempts {
+		switch a := &u.attempts[i]; a.state {
+		case Begun, Waiting, Unknown:
+			return a.first, true
+		}
+	}
+	return u.numbers, false
+}
+
+// Failed returns how many attempts are known not to have happened.
+func (u *Use) Failed() (n int) {
+	for i := range u.attempts {
+		if u.attempts[i].state == NotDone {
+			n++
+		}
+	}
+	return n
+}
+
+// Error returns what the newest attempt of unknown outcome returned, "" if nobody saw its end.
+func (u *Use) Error() string {
+	for i := range slices.Backward(u.attempts) {
+		if a := &u.attempts[i]; a.state == Unknown && a.err != "" {
+			return a.err
+		}
+	}
+	return ""
+}
+
+// Question returns the newest question about the outcome of the attempts so far, and whether it is
+// open. "" if nobody was asked.
+func (u *Use) Question() (gate posthouse.ID, open bool) {
+	for i := range slices.Backward(u.outcomes) {
+		if o := &u.outcomes[i]; o.attempts >= u.numbers || o.open {
+			return o.gate, o.open
+		}
+	}
+	return "", false
+}
+
+// Acted reports whether results of steps within the function are on record.
+func (u *Use) Acted() bool { return u.acted }
+
+// IsClaimed reports whether a worker has a task of the effect, or had it and has not said that
+// nothing happened.
+func (u *Use) IsClaimed() bool { return len(u.claims) > 0 }
+
+// HasClaim is IsClaimed for one task.
+func (u *Use) HasClaim(call posthouse.ID) bool {
+	return slices.ContainsFunc(u.claims, func(c claim) bool { return c.call == call })
+}
+
+// Settled returns the entry that last said that nothing happened, 0 if no entry did, and the
+// largest number if the run that asks has recorded it.
+func (u *Use) Settled() uint64 { return u.settled }
+
+// Read returns the effect of a call, such as "pay[1]", from what an execution has on record.
+// Steps are in the order of the log; those with Seq 0 were recorded by the run that asks.
+func Read(call string, steps []*posthouse.StepRecord, gates []*posthouse.Gate) *Use {
+	type item struct {
+		seq uint64
+		add func(*Use)
+	}
+	var items []item
+	prefix := call + ">"
+	for _, s := range steps {
+		what, within := strings.CutPrefix(s.Name, prefix)
+		if !within {
+			continue
+		}
+		seq := s.Seq
+		if seq == 0 {
+			seq = ^uint64(0)
+		}
+		items = append(items, item{seq, func(u *Use) {
+			if !IsRecord(what) {
+				if !strings.Contains(what, "$") {
+					u.Inner(s.Effect)
+				}
+				return
+			}
+			m, known := ReadMark(s.Value.Data)
+			u.Record(what, s.Occurrence, s.Grant, m, known)
+		}})
+	}
+	for _, g := range gates {
+		if !strings.HasPrefix(g.Name, prefix) {
+			continue
+		}
+		in := Gate{ID: g.ID, Name: g.Name, Kind: g.Kind, Supersedes: g.Supersedes}
+		if g.Call != nil {
+			in.Call = g.Call.ID
+		}
+		items = append(items, item{g.Seq, func(u *Use) { u.Opened(in) }})
+		if d := g.Decision; d != nil {
+			seq := d.Seq
+			if seq == 0 {
+				seq = g.Seq
+			}
+			items = append(items, item{seq, func(u *Use) { u.Decided(Decision{Gate: g.ID, Verdict: d.Verdict, Unknown: d.Unknown}) }})
+		}
+	}
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.seq, b.seq) })
+	u := &Use{}
+	for i := range items {
+		u.at = items[i].seq
+		items[i].add(u)
+	}
+	return u
+}
