@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,6 +61,9 @@ func goldenStores(t *testing.T) (all []goldenStore) {
 func (g goldenStore) sqlite(t *testing.T) posthouse.Store {
 	t.Helper()
 	data, err := os.ReadFile(string(g) + ".db")
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = unzip(string(g) + ".db.gz")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,22 +161,26 @@ func (g goldenStore) ledger(t *testing.T, store posthouse.Store) (*ledger.Ledger
 // answers reads what was answered when the store was written.
 func (g goldenStore) answers(t *testing.T) map[string]any {
 	t.Helper()
-	f, err := os.Open(string(g) + ".json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
+	data, err := unzip(string(g) + ".json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := parse(t, string(data)).(map[string]any)
 	nameEffects(all)
 	return all
+}
+
+// unzip reads a file that is packed with gzip.
+func unzip(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // nameEffects puts the names of effect classes in the place of the numbers that
