@@ -26,7 +26,7 @@ import { Life } from "./life";
 import { Newer } from "./neighbours";
 import { stateOf } from "./decide";
 import { Answer, DecidedBy, RunFailed } from "./settled";
-import { Verified } from "./verified";
+import { Verified, VerifiedUse } from "./verified";
 import css from "./screen.module.css";
 
 const WaitPage = later(async () => (await import("../wait/page")).WaitPage);
@@ -209,7 +209,11 @@ function Receipt({ use, gate, state }: { use: Schemas["Use"]; gate: Gate; state:
     ["returned", outcome ? <Value node={outcome} /> : nothing(use)],
   ];
   return (
-    <Card title="Receipt" also={<Chip state={use.status === "decided" ? state : use.status} />}>
+    <Card
+      title="Receipt"
+      label="receipt of the effect"
+      also={<Chip state={use.status === "decided" ? state : use.status} />}
+    >
       <dl className={css.receipt}>
         {rows.map(([name, value]) => (
           <div key={name}>
@@ -218,6 +222,11 @@ function Receipt({ use, gate, state }: { use: Schemas["Use"]; gate: Gate; state:
           </div>
         ))}
       </dl>
+      {gate.decision && (
+        <div className={css.body}>
+          <VerifiedUse use={use} gate={gate.id} />
+        </div>
+      )}
     </Card>
   );
 }

@@ -16,7 +16,11 @@ import frame from "./inspector.module.css";
 /** EntryTab shows the entry of the log that holds a checkpoint, and checks it in this browser. */
 export function EntryTab({ at }: PaneProps) {
   const entry = useEntry(at.thread, at.seq);
-  const found = useVerdict(entry.data);
+  const found = useVerdict(entry.data, {
+    kind: "checkpoint",
+    of: { id: at.id },
+    head: { was: at.kind, parent: at.parentId ?? "", branch: at.branch },
+  });
   const { traceId, traceUrl } = useCheckpoint(at.id, at.size <= maxRead).data ?? {};
   if (entry.error) return <Failure error={entry.error} />;
   if (!entry.data) return <Skeleton rows={8} height={28} />;

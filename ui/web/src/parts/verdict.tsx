@@ -6,6 +6,8 @@ import css from "./verdict.module.css";
 
 const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
 
+const left = (what: string | undefined) => what && <> But {what}.</>;
+
 /** Verdict says what the check of an entry in this browser found. */
 export function Verdict({ found, seq }: { found: Found | undefined; seq: number }) {
   if (!found) return <p className={css.verdict}>checking…</p>;
@@ -16,7 +18,8 @@ export function Verdict({ found, seq }: { found: Found | undefined; seq: number 
           <ShieldCheck {...icon} />
           <span>
             <strong>Verified in this browser.</strong> The bytes of #{seq} have the hash on record, and{" "}
-            {found.by === seq ? "it is" : `#${found.by}, which covers it, is`} signed by <Id>{found.key}</Id>.
+            {found.by === seq ? "it is" : `#${found.by}, which covers it, is`} signed by <Id>{found.key}</Id>
+            {found.pinned && ", a key pinned here"}.{left(found.left)}
           </span>
         </p>
       );
@@ -26,7 +29,7 @@ export function Verdict({ found, seq }: { found: Found | undefined; seq: number 
           <CircleHelp {...icon} />
           <span>
             <strong>The hash is right, no signature yet.</strong> The next signed entry of the thread covers #{seq},
-            too.
+            too.{left(found.left)}
           </span>
         </p>
       );

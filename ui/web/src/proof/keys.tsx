@@ -1,8 +1,9 @@
-import { Download, FileCheck2, KeyRound } from "lucide-react";
+import { Download, FileCheck2, KeyRound, Pin } from "lucide-react";
 import { useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { Problem } from "../api/client";
 import { now } from "../api/clock";
+import { pin, unpin, usePinned } from "../data/pinned";
 import { useEncryption, useKeysOnRecord } from "../data/proof";
 import { Button } from "../parts/button";
 import { Card, Note } from "../parts/card";
@@ -10,6 +11,7 @@ import { Chip } from "../parts/chip";
 import { Id } from "../parts/id";
 import { Empty, Failure, Skeleton } from "../parts/notice";
 import { Part } from "../parts/page";
+import type { PublicKey } from "../text/proof";
 import { Table } from "../parts/table";
 import { exact } from "../parts/time";
 import { begin } from "./verify";
@@ -48,7 +50,8 @@ export function Keys({ may }: { may: boolean }) {
               { name: "State" },
               { name: "Since" },
               { name: "Retired", grow: true },
-              { name: "", end: true },
+              { name: "In this browser" },
+              { name: "File", end: true },
             ]}
             rows={keys.data.map((k) => ({
               key: k.id,
@@ -59,6 +62,7 @@ export function Keys({ may }: { may: boolean }) {
                 <Chip key="state" state={k.signs ? "signs" : k.notAfter ? "retired" : "known"} />,
                 k.notBefore ? exact(k.notBefore) : "from the beginning",
                 k.notAfter ? exact(k.notAfter) : "no",
+                <Pinning key="pin" of={k} />,
                 <Button
                   key="save"
                   className={css.small}
@@ -70,6 +74,7 @@ export function Keys({ may }: { may: boolean }) {
               ],
             }))}
           />
+          <Pins given={keys.data.map((k) => k.id)} />
           <p className={css.quiet}>
             <KeyRound {...icon} size={14} />{" "}
             {sealed?.encryptsAtRest
@@ -87,6 +92,45 @@ export function Keys({ may }: { may: boolean }) {
         <p className={css.quiet}>An operator downloads and checks witnesses.</p>
       )}
     </>
+  );
+}
+
+/** Pinning pins a key in this browser, or lets it go. */
+function Pinning({ of }: { of: PublicKey }) {
+  const here = usePinned().find((k) => k.id === of.id);
+  if (here && here.pem.trim() !== of.pem.trim()) return <>another key is pinned</>;
+  return (
+    <Button
+      className={css.small}
+      aria-pressed={here !== undefined}
+      icon={<Pin {...icon} size={14} />}
+      onClick={() => (here ? unpin(of.id) : pin({ id: of.id, pem: of.pem }))}
+    >
+      {here ? "Pinned" : "Pin"}
+    </Button>
+  );
+}
+
+/** Pins says what pinning does, and lists pinned keys that the server does not give. */
+function Pins({ given }: { given: string[] }) {
+  const pinned = usePinned();
+  const gone = pinned.filter((k) => !given.includes(k.id));
+  return (
+    <div className={css.pins}>
+      <p>
+        {pinned.length === 0
+          ? "No key is pinned in this browser: it checks signatures with the keys that the server gives. Compare a key with one that you have from elsewhere, and pin it. From then on only pinned keys count here."
+          : "This browser checks signatures with its pinned keys alone. An entry that another key signed is not verified here, whatever the server says."}
+      </p>
+      {gone.map((k) => (
+        <p key={k.id} role="alert">
+          The pinned key <Id>{k.id}</Id> is not among the server's keys.{" "}
+          <Button className={css.small} onClick={() => unpin(k.id)}>
+            Remove the pin
+          </Button>
+        </p>
+      ))}
+    </div>
   );
 }
 

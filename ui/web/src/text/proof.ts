@@ -1,6 +1,13 @@
 // Checks an entry of the log in the browser: its hash, the bytes of its records, and the signature that
-// covers it. docs/format.md, sections 1 and 2, says what is hashed. Nothing here asks the server
-// whether it is right.
+// covers it. docs/format.md, sections 1 to 5, says what is hashed. Nothing here asks the server whether it is
+// right: what a record is, which question it is about, who decided it and how, what licensed it, and the hash of
+// its body come from the signed header.
+
+import { hexOf as toHex, Malformed } from "./canon";
+import { decode, UnknownFormat, type Head, type Header } from "./header";
+import { differs, type Shown } from "./shown";
+
+export { toHex };
 
 export type Link = {
   seq: number;
@@ -12,16 +19,17 @@ export type Link = {
 };
 export type Stored = Link & {
   thread: string;
-  records: { kind: string; size: number; hash?: string; body?: string; missing?: boolean }[];
+  at?: string;
+  records: { kind: string; size: number; hash?: string; body?: string; missing?: boolean; sealed?: boolean }[];
   next: Link[];
 };
 export type PublicKey = { id: string; pem: string; notBefore?: string; notAfter?: string };
 
 export type Verdict =
   /** The hash is right, and a key that is known here signed it, or the entry that covers it. */
-  | { kind: "sound"; key: string; by: number; bodies: number }
+  | { kind: "sound"; key: string; by: number; bodies: number; pinned?: boolean; left?: string }
   /** The hash is right, and there is no signature on the way. */
-  | { kind: "unsigned"; bodies: number }
+  | { kind: "unsigned"; bodies: number; left?: string }
   | { kind: "broken"; why: string }
   /** It cannot be checked here. */
   | { kind: "unchecked"; why: string };
@@ -33,7 +41,6 @@ const utf8 = new TextEncoder();
 export const fromBase64 = (text: string): Bytes => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 const fromHex = (text: string): Bytes =>
   Uint8Array.from({ length: text.length / 2 }, (_, i) => parseInt(text.slice(2 * i, 2 * i + 2), 16));
-export const toHex = (bytes: Uint8Array) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 
 /** uint writes a number in groups of seven bits, the lowest first. */
 function uint(n: number): number[] {
@@ -91,45 +98,112 @@ const body = (pem: string) =>
       .replace(/\s/g, ""),
   );
 
-/** check computes what is on record again, and says what it found. */
-export async function check(entry: Stored, keys: PublicKey[]): Promise<Verdict> {
+const broken = (why: string): Verdict => ({ kind: "broken", why });
+
+/** headerOf reads the header of an entry whose hash is right, or returns why that cannot be done. */
+function headerOf(thread: string, e: Link): Header | Verdict {
+  try {
+    return decode(thread, e.seq, fromBase64(e.header));
+  } catch (error) {
+    if (error instanceof UnknownFormat)
+      return { kind: "unchecked", why: `entry #${e.seq} is of a later version: ${error.message}` };
+    if (error instanceof Malformed) return broken(`the header of entry #${e.seq} cannot be: ${error.message}`);
+    throw error;
+  }
+}
+
+/** saysOther says how what the server says of an entry's records differs from the header. */
+function saysOther(entry: Stored, header: Header): string | undefined {
+  if (entry.at !== undefined && Date.parse(entry.at) !== header.at)
+    return `entry #${entry.seq} was made at another time than is shown`;
+  if (entry.records.length !== header.records.length)
+    return `entry #${entry.seq} has ${header.records.length} records, and ${entry.records.length} are shown`;
+  for (const [i, head] of header.records.entries()) {
+    const said = entry.records[i];
+    const same =
+      said?.kind === head.kind &&
+      said.size === head.size &&
+      (said.hash ?? "") === head.hash &&
+      (said.sealed ?? false) === head.sealed;
+    if (!same) return `record ${i + 1} of entry #${entry.seq} is a ${head.kind}, and another one is shown`;
+  }
+  return undefined;
+}
+
+/** bodiesOf returns the bodies that are there, by record, or why one is not what was written. */
+async function bodiesOf(entry: Stored, heads: Head[]): Promise<(Bytes | undefined)[] | Verdict> {
+  const all: (Bytes | undefined)[] = [];
+  for (const [i, head] of heads.entries()) {
+    const text = entry.records[i]?.body;
+    const bytes = text === undefined ? undefined : fromBase64(text);
+    all.push(bytes);
+    if (bytes && (bytes.length !== head.size || toHex(await sha256(bytes)) !== head.hash))
+      return broken(`the ${head.kind} of entry #${entry.seq} is not what was written`);
+  }
+  return all;
+}
+
+/** A Trust is what signatures are checked with: if keys are pinned in this browser, with those alone. */
+export type Trust = { keys: PublicKey[]; pinned?: PublicKey[] };
+
+/**
+ * check computes what is on record again, and says what it found. What a page shows of a record of the entry is
+ * compared with its header and, if it can be read, with its body.
+ */
+export async function check(entry: Stored, trust: PublicKey[] | Trust, shown?: Shown): Promise<Verdict> {
   if (!globalThis.crypto?.subtle) {
     return { kind: "unchecked", why: "the browser computes nothing on a page that came without TLS" };
   }
   if (toHex(await hashOf(entry.thread, entry)) !== entry.hash) {
-    return { kind: "broken", why: `entry #${entry.seq} does not have the hash it was written with` };
+    return broken(`entry #${entry.seq} does not have the hash it was written with`);
   }
-  let bodies = 0;
-  for (const r of entry.records) {
-    if (r.body === undefined) continue;
-    const bytes = fromBase64(r.body);
-    if (bytes.length !== r.size || toHex(await sha256(bytes)) !== r.hash) {
-      return { kind: "broken", why: `the ${r.kind} of entry #${entry.seq} is not what was written` };
-    }
-    bodies++;
-  }
+  const header = headerOf(entry.thread, entry);
+  if ("kind" in header) return header;
+  const other = saysOther(entry, header);
+  if (other) return broken(other);
+  const bodies = await bodiesOf(entry, header.records);
+  if ("kind" in bodies) return bodies;
+  const found = differs(entry.seq, header.records, bodies, shown);
+  if (found.why) return broken(found.why);
   let last: Link = entry;
   for (const next of entry.next) {
-    if (next.prev !== (await linkOf(last))) {
-      return { kind: "broken", why: `entry #${next.seq} does not continue #${last.seq}` };
+    if (next.seq !== last.seq + 1 || next.prev !== (await linkOf(last))) {
+      return broken(`entry #${next.seq} does not continue #${last.seq}`);
     }
     if (toHex(await hashOf(entry.thread, next)) !== next.hash) {
-      return { kind: "broken", why: `entry #${next.seq}, which covers it, does not have the hash it was written with` };
+      return broken(`entry #${next.seq}, which covers it, does not have the hash it was written with`);
     }
     last = next;
   }
-  return last.signature ? signed(last, keys, bodies) : { kind: "unsigned", bodies };
+  const also = { bodies: bodies.filter((b) => b).length, ...(found.left ? { left: found.left } : {}) };
+  if (!last.signature) return { kind: "unsigned", ...also };
+  const signing = last === entry ? header : headerOf(entry.thread, last);
+  if ("kind" in signing) return signing;
+  const signer = await signed(last, signing.at, Array.isArray(trust) ? { keys: trust } : trust);
+  return signer.kind === "sound" ? { ...signer, ...also } : signer;
 }
 
-async function signed(e: Link, keys: PublicKey[], bodies: number): Promise<Verdict> {
+/** signed checks the signature of an entry that was made at a time. */
+async function signed(e: Link, at: number, { keys, pinned = [] }: Trust): Promise<Verdict> {
   const signature = signatureOf(e.signature ?? "");
-  if (!signature) return { kind: "broken", why: `the signature of entry #${e.seq} cannot be read` };
-  const known = keys.find((k) => k.id === signature.key);
-  if (!known)
-    return { kind: "unchecked", why: `the key ${signature.key}, which signed entry #${e.seq}, is not known here` };
+  if (!signature) return broken(`the signature of entry #${e.seq} cannot be read`);
+  const given = keys.find((k) => k.id === signature.key);
+  const known = pinned.length > 0 ? pinned.find((k) => k.id === signature.key) : given;
+  if (!known) {
+    const why = pinned.length > 0 ? "is not among those pinned in this browser" : "is not known here";
+    return { kind: "unchecked", why: `the key ${signature.key}, which signed entry #${e.seq}, ${why}` };
+  }
   const spki = body(known.pem);
   if (`ed25519:${toHex(await sha256(spki)).slice(0, 16)}` !== known.id) {
-    return { kind: "broken", why: `the key that the server gives for ${known.id} is another one` };
+    return broken(`the key that the server gives for ${known.id} is another one`);
+  }
+  if (given && toHex(body(given.pem)) !== toHex(spki)) {
+    return broken(`the key that the server gives for ${known.id} is not the one pinned in this browser`);
+  }
+  const early = (k: PublicKey) => k.notBefore !== undefined && at < Date.parse(k.notBefore);
+  const late = (k: PublicKey) => k.notAfter !== undefined && at > Date.parse(k.notAfter);
+  if ([known, given].some((k) => k && (early(k) || late(k)))) {
+    return broken(`entry #${e.seq} was signed outside of the time in which ${known.id} was in use`);
   }
   let key: CryptoKey;
   try {
@@ -139,8 +213,8 @@ async function signed(e: Link, keys: PublicKey[], bodies: number): Promise<Verdi
   }
   const message = Uint8Array.from([...sized(utf8.encode("posthouse/signature/1")), ...sized(fromHex(e.hash))]);
   return (await crypto.subtle.verify("Ed25519", key, signature.bytes, message))
-    ? { kind: "sound", key: known.id, by: e.seq, bodies }
-    : { kind: "broken", why: `the signature of entry #${e.seq} by ${known.id} does not verify` };
+    ? { kind: "sound", key: known.id, by: e.seq, bodies: 0, ...(pinned.length > 0 ? { pinned: true } : {}) }
+    : broken(`the signature of entry #${e.seq} by ${known.id} does not verify`);
 }
 
 /** signerOf returns the id of the key that a signature on record names. */

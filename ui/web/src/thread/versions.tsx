@@ -148,7 +148,16 @@ export function VersionLinks({ thread }: { thread: Schemas["Thread"] }) {
 export function VersionBanner({ thread, release }: { thread: string; release: Release }) {
   const entry = useEntry(thread, release.seq);
   const now = useThread(thread);
-  const found = useVerdict(entry.data);
+  const found = useVerdict(entry.data, {
+    kind: "release",
+    of: {},
+    head: {
+      by: release.by ?? "",
+      reason: release.reason ?? "",
+      tags: (release.tags ?? []).join("\n"),
+      failed: release.failed ?? false,
+    },
+  });
   return (
     <div className={css.banner} role="note" aria-label="released version">
       <Archive size={16} strokeWidth={1.5} aria-hidden />
