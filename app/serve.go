@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -54,6 +55,11 @@ type Options struct {
 	KeyFile       string   // its private key, PEM
 	AllowInsecure bool     // listen beyond this machine without TLS: a proxy in front does it
 	AllowedHosts  []string // names by which clients may call the server, beside loopback's
+
+	// TrustProxy are the addresses of proxies in front of the server. The last address of X-Forwarded-For
+	// that is not one of them is where a request came from: for bounds per address, the log, and the
+	// record of logins. Default: the peer of the connection.
+	TrustProxy []netip.Prefix
 
 	// Link is where workers come beside HTTP, through Programs.OpenLink: servers at a URL, or a
 	// server in this process, which lets in whom the tokens in Dir do. Allow and Logger are
@@ -169,7 +175,7 @@ func Serve(ctx context.Context, o *Options) error {
 func (o *Options) host() (*host.Options, error) {
 	ho := &host.Options{
 		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore, NewKey: o.NewKey, AllowWeak: o.AllowWeak,
-		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
+		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts, TrustProxy: o.TrustProxy,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
 		Logger: o.Logger, LogLevel: o.LogLevel, Profiles: o.Profiles, DrainTimeout: o.DrainTimeout, Name: o.Programs.name(), Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link, OpenTraces: o.Programs.OpenTraces, TraceURL: o.TraceURL,
 		SignIn: o.SignIn, OpenSignIn: o.Programs.OpenSignIn,

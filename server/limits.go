@@ -30,6 +30,20 @@ type Limits struct {
 	// much for all tokens together. Other answers have sixteen times as much.
 	Unread int
 
+	// TokenBodies is how many bytes of bodies of requests the server holds for one token, by their
+	// declared lengths; more wait until there is room. Default: four times State. One address has
+	// twice as much, unless it is loopback.
+	TokenBodies int64
+
+	// Anonymous is how many bytes of bodies it holds for all clients without a token: login forms and
+	// what a channel sends. One address has an eighth, unless it is loopback. Of more, the body that is
+	// read for longest is given up. Default: 8 MiB.
+	Anonymous int64
+
+	// Connections is how many connections one address has, of IPv6 one network of 64 bits, unless it is
+	// loopback or one of Options.TrustProxy. More are closed as they come. Default: 1,000.
+	Connections int
+
 	Session time.Duration // how long a login lasts; default 12 h
 	// Clients is how many sessions of clients the store keeps. Each first digit of their
 	// hash has a sixteenth of them, and one token a quarter of that; of more, its own
@@ -40,8 +54,8 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() (Limits, error) {
-	least := min(l.Body, l.State,
-		int64(min(l.Page, l.Concurrency, l.Streams, l.TokenStreams, l.TokenConcurrency, l.Reads, l.TokenReads, l.Unread, l.Clients)),
+	least := min(l.Body, l.State, l.TokenBodies, l.Anonymous,
+		int64(min(l.Connections, l.Page, l.Concurrency, l.Streams, l.TokenStreams, l.TokenConcurrency, l.Reads, l.TokenReads, l.Unread, l.Clients)),
 		int64(min(l.Wait, l.Call, l.Session, l.Client, l.Token)))
 	if least < 0 {
 		return l, posthouse.Invalid("Limits", "has a negative value; 0 means the default")
@@ -58,6 +72,9 @@ func (l Limits) withDefaults() (Limits, error) {
 	def(&l.Reads, 32)
 	def(&l.TokenReads, max(l.Reads/4, 1))
 	def(&l.Unread, 4<<20)
+	def(&l.TokenBodies, 4*l.State)
+	def(&l.Anonymous, 8<<20)
+	def(&l.Connections, 1000)
 	def(&l.Session, 12*time.Hour)
 	def(&l.Token, 10*time.Second)
 	def(&l.Clients, 10_000)

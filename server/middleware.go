@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -28,6 +29,7 @@ import (
 // A middleware is what every request passes first, known path or not.
 type middleware struct {
 	hosts   api.Hosts
+	proxies api.Proxies   // may be nil
 	unread  *limit.Unread // bytes of answers
 	log     *slog.Logger
 	wall    func() time.Time
@@ -42,6 +44,9 @@ func (m *middleware) wrap(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(hw http.ResponseWriter, r *http.Request) {
 		start := m.wall()
+		if len(m.proxies) > 0 {
+			r.RemoteAddr = net.JoinHostPort(m.proxies.Client(r), "0") // for the log, the record and the bounds of addresses
+		}
 		id := newRequestID()
 		r, traceID, traced := m.trace(r)
 		w := &api.Recorder{ResponseWriter: hw, Unread: m.unread}

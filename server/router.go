@@ -27,6 +27,7 @@ type router struct {
 	timeout *limit.AnswerTimeout
 	body    int64 // bytes of a request's body
 	state   int64 // of one that carries state or a decided value
+	bodies  *api.Bodies
 	keys    *idempotency.Keys
 }
 
@@ -70,6 +71,12 @@ func (ro *router) serve(rt *api.Route) http.Handler {
 			ro.fail(w, r, err)
 			return
 		}
+		end, err := ro.bodies.Take(w, r, ro.bodyLimit(rt))
+		if err != nil {
+			ro.fail(w, r, err)
+			return
+		}
+		defer end()
 		give, err := ro.turn(w, r)
 		if err == nil {
 			defer give()

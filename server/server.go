@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"time"
 
@@ -74,6 +75,7 @@ type Options struct {
 
 	Scratch      func() posthouse.Store // makes a store in memory that files of threads are looked at in; nil: they are not
 	AllowedHosts []string               // names, with or without port, that Host may have beside loopback's
+	TrustProxy   []netip.Prefix         // addresses of proxies whose X-Forwarded-For says where a request came from
 	Limits       Limits                 // sizes, times and numbers
 	Logger       *slog.Logger           // one line a request, and causes of failures; default: discarded
 	SignIn       signin.Provider        // by whom people log in without a token; nil: with tokens only
@@ -123,6 +125,7 @@ type Server struct {
 	router     *router
 	middleware *middleware
 	handler    http.Handler
+	peers      *limit.Connections
 }
 
 // New returns a server. [posthouse.ErrInvalid] names the option at fault.
@@ -173,8 +176,11 @@ func New(o Options) (*Server, error) {
 	s.router = &router{
 		auth: s.auth, pages: s.pages, timeout: s.timeout, turns: limit.NewTurns(limits.TokenReads, limits.Reads),
 		body: limits.Body, state: limits.State, keys: s.keys,
+		bodies: &api.Bodies{Wait: limits.Wait, Room: limit.NewBodies(limit.BodyBounds{Token: limits.TokenBodies, Address: 2 * limits.TokenBodies, Anonymous: limits.Anonymous})},
 	}
-	s.middleware = &middleware{hosts: hosts, unread: limit.NewUnread(16*limits.Unread, 64*limits.Unread), log: o.Logger, wall: time.Now, metrics: o.Metrics, tracer: o.Tracer, slash: page.Slash(s.routes), knows: s.auth.Knows}
+	proxies := api.Proxies(o.TrustProxy)
+	s.peers = limit.NewConnections(limits.Connections, func(address string) bool { return limit.IsLoopback(address) || proxies.Trusts(address) })
+	s.middleware = &middleware{hosts: hosts, proxies: proxies, unread: limit.NewUnread(16*limits.Unread, 64*limits.Unread), log: o.Logger, wall: time.Now, metrics: o.Metrics, tracer: o.Tracer, slash: page.Slash(s.routes), knows: s.auth.Knows}
 	s.handler = s.middleware.wrap(s.router.mux(s.routes))
 	return s, nil
 }
@@ -222,6 +228,7 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 
 		DisableGeneralOptionsHandler: true, // OPTIONS * is screened like the rest
+		ConnState:                    s.peers.State,
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +32,7 @@ type serving struct {
 	ephemeral bool
 	log       env.LogFlags
 	signIn    signInFlags
+	proxies   []string // --trust-proxy
 	drain     env.Span // how long what runs may go on at the end
 	retain    stores.RetentionFlags
 	every     env.Span // how often
@@ -80,6 +83,7 @@ func (s *serving) add(cmd *cobra.Command) {
 	f.StringVar(&s.host.Key, "tls-key", "", "the certificate's private key file, PEM")
 	f.BoolVar(&s.host.AllowInsecure, "allow-insecure", false, "listen beyond this machine without TLS")
 	f.StringSliceVar(&s.host.AllowedHosts, "allowed-host", nil, "name by which clients may call this server; may be repeated")
+	f.StringSliceVar(&s.proxies, "trust-proxy", nil, "address or network of a proxy in front, as in 10.1.0.0/16, whose X-Forwarded-For says where a request came from; may be repeated")
 	f.BoolVar(&s.host.Encrypt, "encrypt", false, "encrypt what is stored from now on; makes a key file if there is none")
 	stores.KeysFlag(cmd, &s.host.Keys)
 	f.BoolVar(&s.host.NewStore, "new-store", false, "let the directory belong to the store of this address, which is made if it is not there")
@@ -153,6 +157,10 @@ func (s *serving) options() (*host.Options, error) {
 		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "trace-url", Message: err.Error(), Hint: "write it as in https://traces.example.com/trace/" + traceid.Placeholder}
 	}
 	o := s.host
+	o.TrustProxy, err = parseProxies(s.proxies)
+	if err != nil {
+		return nil, err
+	}
 	o.Store, o.Dir, err = s.store.Address()
 	if err != nil {
 		return nil, err
@@ -187,6 +195,21 @@ func (s *serving) options() (*host.Options, error) {
 		o.Programs = s.config.Dev.Programs
 	}
 	return &o, nil
+}
+
+// parseProxies reads addresses and networks.
+func parseProxies(texts []string) (ps []netip.Prefix, err error) {
+	for _, t := range texts {
+		p, err := netip.ParsePrefix(t)
+		if a, e := netip.ParseAddr(t); err != nil && e == nil {
+			p, err = a.Prefix(a.BitLen())
+		}
+		if err != nil || p.Bits() == 0 {
+			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "trust-proxy", Message: "has " + strconv.Quote(t) + ", which is no address or network", Hint: "as in 10.1.0.0/16 or 192.0.2.7"}
+		}
+		ps = append(ps, p)
+	}
+	return ps, nil
 }
 
 // link says where workers come beside HTTP. A server in this process has the certificate

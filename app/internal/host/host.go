@@ -145,7 +145,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		}
 	}
 	so := server.Options{
-		Ledger: h.Ledger, Metrics: h.metrics, Tokens: ts, Logger: h.log, LogLevel: o.LogLevel, Profiles: o.Profiles, AllowedHosts: o.AllowedHosts,
+		Ledger: h.Ledger, Metrics: h.metrics, Tokens: ts, Logger: h.log, LogLevel: o.LogLevel, Profiles: o.Profiles, AllowedHosts: o.AllowedHosts, TrustProxy: o.TrustProxy,
 		Name: o.Name, Version: o.Version, Demo: o.Fill != nil, Recover: h.Set.Recover, TraceURL: o.TraceURL,
 	}
 	so.Programs = h.Set.described()

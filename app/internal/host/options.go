@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -64,6 +65,7 @@ type Options struct {
 	Cert, Key     string // PEM files; both or neither
 	AllowInsecure bool
 	AllowedHosts  []string
+	TrustProxy    []netip.Prefix
 
 	OpenLink link.Opener   // required with Link
 	Link     *link.Options // where workers come beside HTTP; nil: nowhere. Allow and Logger are filled in

@@ -61,7 +61,7 @@ type settingGroup struct {
 }
 
 var settingGroups = []settingGroup{
-	{"Listening", []string{"addr", "tls-", "allow-insecure", "allowed-host", "drain-timeout", "pprof"}},
+	{"Listening", []string{"addr", "tls-", "allow-insecure", "allowed-host", "trust-proxy", "drain-timeout", "pprof"}},
 	{"Store", []string{"store", "ephemeral", "allow-weak-store", "new-store", "max-state"}},
 	{"Keys", []string{"encrypt", "keys", "new-key"}},
 	{"Retention", []string{"retain-"}},

@@ -131,6 +131,13 @@ func render(t *testing.T, release, values string) (map[string]*object, error) {
 			err := set.ExecuteTemplate(&b, name, data)
 			return b.String(), err
 		},
+		"join": func(separator string, list []any) string {
+			var texts []string
+			for _, v := range list {
+				texts = append(texts, fmt.Sprint(v))
+			}
+			return strings.Join(texts, separator)
+		},
 		"toYaml": func(v any) (string, error) {
 			b, err := yaml.Marshal(v)
 			return strings.TrimSuffix(string(b), "\n"), err
@@ -216,6 +223,7 @@ func TestChart(t *testing.T) {
 allowInsecure: true
 replicas: 3
 allowedHosts: [approvals.example.com]
+trustProxy: [10.1.0.0/16, 10.2.0.7]
 store: {url: "postgres://posthouse@db/posthouse", passwordSecret: db}
 nats: {url: "tls://nats:4222", credentialsSecret: nats}
 persistence: {existingClaim: shared}
@@ -238,7 +246,7 @@ service: {type: LoadBalancer, port: 80, annotations: {c: d}}
 				"POSTHOUSE_DATA_DIR": "/data/posthouse", "POSTHOUSE_ADDR": "0.0.0.0:8095", "POSTHOUSE_LOG_LEVEL": "info",
 				"POSTHOUSE_ALLOW_INSECURE": "true", "POSTHOUSE_STORE": "postgres://posthouse@db/posthouse", "PGPASSFILE": "/secrets/store/pgpass",
 				"POSTHOUSE_NATS": "tls://nats:4222", "POSTHOUSE_NATS_CREDS": "/secrets/nats/nats.creds", "POSTHOUSE_ENCRYPT": "true",
-				"POSTHOUSE_RETAIN_FINISHED": "90d", "POSTHOUSE_TASK_LIMIT": "transcribe=2",
+				"POSTHOUSE_RETAIN_FINISHED": "90d", "POSTHOUSE_TASK_LIMIT": "transcribe=2", "POSTHOUSE_TRUST_PROXY": "10.1.0.0/16,10.2.0.7",
 				"POSTHOUSE_ALLOWED_HOST": "prod-posthouse,prod-posthouse.agents,prod-posthouse.agents.svc,prod-posthouse.agents.svc.cluster.local,posthouse.example.com,approvals.example.com",
 			},
 			[]string{"claim shared", "empty tmp", "secret db", "secret nats"}, "HTTP",

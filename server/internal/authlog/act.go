@@ -2,11 +2,10 @@ package authlog
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
-	"net/netip"
 	"time"
 
+	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -68,26 +67,7 @@ type Visit struct {
 }
 
 // Address returns the address of a client, without its port.
-func Address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
-	return host
-}
-
-// network returns the network of an address, which one client can have all of: of IPv6 the first 64 bits.
-func network(address string) string {
-	a, err := netip.ParseAddr(address)
-	if err != nil || a.Unmap().Is4() {
-		return address
-	}
-	p, err := a.WithZone("").Prefix(64)
-	if err != nil {
-		return address
-	}
-	return p.String()
-}
+func Address(r *http.Request) string { return limit.Host(r.RemoteAddr) }
 
 // maxValue bounds the value of a record, in bytes.
 const maxValue = 8 << 10

@@ -80,7 +80,7 @@ func (l *Log) Refused(t tokens.Token, v Visit, why string) {
 			why = text.Cut(why, maxWhy)
 		}
 		r := &record{kind: Refused, act: Act{Person: t.Name, Method: v.By, Address: v.Address, Why: why}}
-		l.put(r, &l.refused, network(v.Address))
+		l.put(r, &l.refused, limit.Network(v.Address))
 	}
 }
 

@@ -15,6 +15,10 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
+// maxForm bounds the login form, in bytes: a secret and a path. It is read before anything is known
+// of who sends it.
+const maxForm = 8 << 10
+
 // Routes are the routes of the pages and their files, and of logging in and out.
 //
 // Pages and files are public: they hold nothing, and ask for what they show with the cookie. A
@@ -29,12 +33,12 @@ func (p *Pages) Routes() []*api.Route {
 		},
 		{Method: http.MethodGet, Path: "/login", Style: api.Page, Summary: "The login page", Handle: p.getLogin, Query: []api.Param{nextParam}, Answers: html},
 		{
-			Method: http.MethodPost, Path: "/login", Style: api.Page, Form: true, Summary: "Log in with an access token", Handle: p.postLogin,
+			Method: http.MethodPost, Path: "/login", Style: api.Page, Form: true, MaxBody: maxForm, Summary: "Log in with an access token", Handle: p.postLogin,
 			Notes:   "Sets the session cookie, HttpOnly and SameSite=Strict, and leads to the path in the member next, or to the inbox.",
 			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged in", Body: nil, Media: ""}, {Status: http.StatusUnauthorized, Help: "the login page again", Body: nil, Media: "text/html"}},
 		},
 		{
-			Method: http.MethodPost, Path: "/logout", Style: api.Page, Form: true, Role: tokens.Viewer, Summary: "Log out", Handle: p.logout,
+			Method: http.MethodPost, Path: "/logout", Style: api.Page, Form: true, MaxBody: maxForm, Role: tokens.Viewer, Summary: "Log out", Handle: p.logout,
 			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged out", Body: nil, Media: ""}},
 		},
 	}
@@ -88,7 +92,8 @@ func (p *Pages) postLogin(w http.ResponseWriter, r *api.Request) error {
 		return &posthouse.Error{Code: problem.CodeMediaType, Field: "Content-Type", Message: "must be application/x-www-form-urlencoded", Hint: "use the form at /login"}
 	}
 	if err := r.ParseForm(); err != nil {
-		if problem.Client(err).Code == posthouse.CodeTooLarge {
+		switch problem.Client(err).Code {
+		case posthouse.CodeTooLarge, problem.CodeTooMany:
 			return err
 		}
 		return posthouse.Invalid("body", "is not a form")

@@ -1,0 +1,37 @@
+package limit
+
+import (
+	"net"
+	"net/netip"
+)
+
+// Host returns an address without its port; "" if it is none.
+func Host(hostport string) string {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// Network returns the network of an address, which one client can have all of: of IPv6 the first 64 bits.
+func Network(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	if a = a.Unmap().WithZone(""); a.Is4() {
+		return a.String()
+	}
+	p, err := a.Prefix(64)
+	if err != nil {
+		return address
+	}
+	return p.String()
+}
+
+// IsLoopback reports whether an address is this machine's own.
+func IsLoopback(address string) bool {
+	a, err := netip.ParseAddr(address)
+	return err == nil && a.Unmap().IsLoopback()
+}
