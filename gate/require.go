@@ -55,6 +55,11 @@ func (a *Approval) validate() error {
 // [Session] in the context asks, on the same connection, within seconds. An
 // answer may change the arguments (edit) or replace the tool's result (respond).
 //
+// The tool runs on its arguments as they were shown, read back from their JSON. A field that
+// JSON does not carry and that is set is [posthouse.ErrInvalid] before anybody is asked: it has
+// no name in JSON, is not exported, or its type leaves it out. A call that
+// SessionOptions.Policy allows keeps its arguments.
+//
 // If the call is not approved the tool does not run. The error is
 // [posthouse.ErrForbidden] if it is denied, the connection closes, or there is no
 // session; [posthouse.ErrExpired] if no answer comes in time; [posthouse.ErrConflict]
@@ -105,7 +110,15 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	if s != nil && s.opt.By != "" {
 		g.RequestedBy = s.opt.By
 	}
-	d, begin, err := s.approval(ctx, g, a, r.check)
+	how := s.handling(ctx, g)
+	run := in // what the policy allows keeps its value
+	if how != Allow && how != Deny {
+		run, err = shownAs(a.Tool, in, arguments)
+		if err != nil {
+			return out, err
+		}
+	}
+	d, begin, err := s.approval(ctx, g, how, a, r.check)
 	if err != nil {
 		return out, err
 	}
@@ -117,10 +130,10 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 				Hint: "the tool did not run; do not share what is passed to a call that waits for its approval",
 			}
 		}
-		return r.run(ctx, begin, in)
+		return r.run(ctx, begin, run)
 	case posthouse.Edit:
-		var changed In
-		if err := posthouse.JSON.Unmarshal(d.Value, &changed); err != nil {
+		changed, err := read[In](d.Value, true)
+		if err != nil {
 			return out, unfit(g, d, err)
 		}
 		return r.run(ctx, begin, changed)
@@ -153,6 +166,11 @@ func (r *required[In, Out]) check(d *posthouse.Decision) error {
 	wrong := func(err error) error {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not fit tool " + r.approval.Tool, Err: err}
 	}
+	if len(d.Value) > 0 {
+		if err := posthouse.CheckStrict("value", d.Value); err != nil {
+			return err
+		}
+	}
 	switch {
 	case !d.Verdict.TakesValue():
 		if len(d.Value) > 0 {
@@ -171,8 +189,7 @@ func (r *required[In, Out]) check(d *posthouse.Decision) error {
 				return wrong(err)
 			}
 		}
-		var in In
-		if err := posthouse.JSON.Unmarshal(d.Value, &in); err != nil {
+		if _, err := read[In](d.Value, true); err != nil {
 			return wrong(err)
 		}
 	}
@@ -190,9 +207,8 @@ func decodeAnswer[Out any](value json.RawMessage, out *Out) error {
 // approval returns the decision of a call: the policy's, the recorded one, or a new one by
 // the session, which it records. Without a session only what is on record counts. begin is to
 // be called before the tool runs.
-func (s *Session) approval(ctx context.Context, g *posthouse.Gate, a *Approval, check func(*posthouse.Decision) error) (d *posthouse.Decision, begin func(context.Context) error, err error) {
+func (s *Session) approval(ctx context.Context, g *posthouse.Gate, how Handling, a *Approval, check func(*posthouse.Decision) error) (d *posthouse.Decision, begin func(context.Context) error, err error) {
 	begin = func(context.Context) error { return nil }
-	how := s.handling(ctx, g)
 	decide := func(ctx context.Context) (*posthouse.Decision, error) {
 		switch {
 		case s == nil:
@@ -202,7 +218,7 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, a *Approval, 
 		}
 		return s.ask(ctx, g, a.Timeout, check)
 	}
-	if how != AskFirst && how != Allow {
+	if how == Deny {
 		return &posthouse.Decision{Verdict: posthouse.Reject, By: "policy:deny"}, begin, nil
 	}
 	task, ok := engine.From(ctx)

@@ -89,13 +89,16 @@ func (s *Session) With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sessionKey{}, s)
 }
 
-// handling asks the policy; one that panics denies.
+// handling asks the policy. One that panics denies, as any unknown answer does.
 func (s *Session) handling(ctx context.Context, g *posthouse.Gate) Handling {
 	if s == nil || s.opt.Policy == nil {
 		return AskFirst
 	}
 	how, shown := Deny, *g
 	if engine.Guard(func() error { how = s.opt.Policy(ctx, &shown); return nil }) != nil {
+		return Deny
+	}
+	if how != AskFirst && how != Allow {
 		return Deny
 	}
 	return how
