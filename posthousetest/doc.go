@@ -32,6 +32,8 @@
 //
 // A [Tool] is a double of a model, a bank, a mail server: it remembers its calls over kills, with
 // their idempotency keys and the approvals that they ran under. [Handle] is a worker of tasks.
+// A [Bank] is a service on a real connection, which breaks as a test says: before it paid, after
+// that, or with a lie.
 //
 // # Kills
 //

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -133,6 +136,42 @@ func ExampleEveryKill() {
 	// --- PASS: after entry 3 (step pay, event pay)
 	// --- PASS: before entry 4 (node refund)
 	// --- PASS: after entry 4 (node refund)
+}
+
+// A client that uses its connection a second time sends a POST again by itself if the connection breaks,
+// and it has an idempotency key: this bank knows no keys, and pays twice.
+func ExampleNewBank() {
+	t := testingT("TestPayTwice")
+	defer t.end()
+
+	bank := posthousetest.NewBank(t)
+	post := func(amount, key string) {
+		r, _ := http.NewRequest(http.MethodPost, bank.URL, strings.NewReader(amount))
+		r.Header.Set("Idempotency-Key", key)
+		resp, err := bank.Client.Do(r)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer resp.Body.Close()
+		answer, _ := io.ReadAll(resp.Body)
+		fmt.Println(resp.Status, string(answer))
+	}
+	post("10", "order-1")
+	bank.Next(posthousetest.BankResetsAfter) // and pays the next
+	post("40", "order-2")
+	bank.Next(posthousetest.BankRefuses)
+	post("50", "order-3")
+	for _, c := range bank.Paid() {
+		fmt.Println(c.Paid, "of", c.Body)
+	}
+	// Output:
+	// 200 OK {"payment":"payment-1"}
+	// 200 OK {"payment":"payment-3"}
+	// 402 Payment Required {"error":"the account does not cover it"}
+	// payment-1 of 10
+	// payment-2 of 40
+	// payment-3 of 40
 }
 
 // A deploy has put a step before one that open threads have on record.

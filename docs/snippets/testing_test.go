@@ -1,8 +1,11 @@
 package snippets_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -128,6 +131,57 @@ func TestNothingIsPaidTwice(t *testing.T) {
 }
 
 //doc:end
+
+// payOverHTTP has a bank make payments.
+//
+//doc:client
+func payOverHTTP(client *http.Client, url string) func(context.Context, Repayment) (string, error) {
+	return func(ctx context.Context, p Repayment) (string, error) {
+		body, err := json.Marshal(p)
+		if err != nil {
+			return "", err
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+		if err != nil {
+			return "", err
+		}
+		r.Header.Set("Idempotency-Key", step.Key(ctx))
+		resp, err := client.Do(r)
+		if err != nil {
+			return "", err // it may have paid
+		}
+		defer resp.Body.Close()
+		switch resp.StatusCode {
+		case http.StatusOK:
+			var out struct{ Payment string }
+			err := json.NewDecoder(resp.Body).Decode(&out)
+			return out.Payment, err
+		case http.StatusPaymentRequired:
+			return "", gate.NotDone(errors.New("the bank refused the payment")) // its word
+		default:
+			return "", errors.New("the bank answered with " + resp.Status)
+		}
+	}
+}
+
+//doc:end
+
+func TestBankOfThePage(t *testing.T) {
+	//doc:bank
+	bank := posthousetest.NewBank(t)
+	bank.Next(posthousetest.BankRefuses) // the first; it pays those that follow
+	desk := &Desk{Pay: payOverHTTP(bank.Client, bank.URL), Tell: posthousetest.NewTool[string, bool](t, "mail", nil).Call}
+	env := posthousetest.New(t, desk.open, nil)
+	env.Answer("refund", posthousetest.Approve("ann"))
+	env.Start("refund", "order-1234", Repayment{"1234", 40}).Must(posthouse.StatusFailed).NotActed("pay")
+	bank.Times(0)
+	//doc:end
+}
+
+func (d *Desk) open(led *ledger.Ledger) ([]posthouse.Program, error) {
+	app, err := flow.New("refund", d.Refund).Open(led, nil)
+	return []posthouse.Program{app}, err
+}
 
 func TestEffectsOfThePage(t *testing.T) {
 	_, _, open := doubles(t)
