@@ -132,9 +132,9 @@ func TestNothingIsPaidTwice(t *testing.T) {
 
 //doc:end
 
-// payOverHTTP has a bank make payments.
-//
 //doc:client
+
+// payOverHTTP has a bank make payments.
 func payOverHTTP(client *http.Client, url string) func(context.Context, Repayment) (string, error) {
 	return func(ctx context.Context, p Repayment) (string, error) {
 		body, err := json.Marshal(p)
