@@ -138,7 +138,7 @@ func (rec *Record) fields(f *fields, format byte) {
 	case RecordSignal:
 		made(f, &rec.Signal).fields(f)
 	case RecordTake:
-		made(f, &rec.Take).fields(f)
+		made(f, &rec.Take).fields(f, format)
 	case RecordVote:
 		made(f, &rec.Vote).fields(f)
 	case RecordAssignment:
@@ -182,6 +182,8 @@ func (rec *Record) head(f *fields) {
 // format returns the lowest format that can hold the record.
 func (rec *Record) format() byte {
 	switch s, g, c := rec.Step, rec.Gate, rec.Checkpoint; {
+	case rec.Take != nil && rec.Take.Returned:
+		return entryReturned
 	case rec.Assignment != nil && rec.Assignment.TakesBack != 0:
 		return entryTaken
 	case rec.Notice != nil, g != nil && !g.RemindAt.IsZero():

@@ -48,14 +48,26 @@ func (s *SignalInfo) fields(f *fields) {
 // A TakeInfo says that a branch took a signal: its later waits for that name continue
 // after it. It has no body. It stands in the entry that records what became of the
 // value: a step result or the decision of a gate.
+//
+// If it is Returned it says the opposite: the signal answered a wait that is over, and the program
+// was never given it. The branch's next wait for the name takes it.
 type TakeInfo struct {
 	Branch string `json:"branch"`
 	Name   string `json:"name"`
 	Signal uint64 `json:"signal"` // the signal's entry
+
+	Returned bool `json:"returned,omitempty"`
+	Gate     ID   `json:"gate,omitempty"` // the wait that a returned signal had answered; "": that of another branch
 }
 
-func (t *TakeInfo) fields(f *fields) {
+func (t *TakeInfo) fields(f *fields, format byte) {
 	f.branch(&t.Branch)
 	f.Text(&t.Name)
 	f.Number(&t.Signal)
+	if format < entryReturned {
+		return
+	}
+	if f.Flag(&t.Returned); t.Returned {
+		f.optionalGateID(&t.Gate)
+	}
 }

@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse/internal/base/canon"
 )
@@ -12,13 +13,19 @@ type SignalMark struct {
 	Seq  uint64 `json:"seq"` // of its entry
 }
 
-// A SignalTake says up to where a branch took the signals of a name.
+// A SignalTake says up to where a branch took the signals of a name, or that it has one of these
+// still to take.
 type SignalTake struct {
-	Branch string `json:"branch"`
-	Name   string `json:"name"`
-	Signal uint64 `json:"signal"` // entry of the newest signal taken
-	Seq    uint64 `json:"seq"`    // entry that took it
+	Branch   string `json:"branch"`
+	Name     string `json:"name"`
+	Signal   uint64 `json:"signal"` // entry of the newest signal taken, or of the one that was returned
+	Seq      uint64 `json:"seq"`    // entry that took or returned it
+	Returned bool   `json:"returned,omitempty"`
 }
+
+// returnedMark begins the name of a returned signal in the encoding of a summary. No signal's name
+// begins with it.
+const returnedMark = "$"
 
 // A CancelMark is a pending request to cancel a branch.
 type CancelMark struct {
@@ -42,7 +49,7 @@ func (t *ThreadInfo) NewestSignal(name string) uint64 {
 // TakenSignal returns the entry of the newest signal of a name that a branch took.
 func (t *ThreadInfo) TakenSignal(branch, name string) uint64 {
 	for i := range t.Taken {
-		if k := &t.Taken[i]; k.Branch == branch && k.Name == name {
+		if k := &t.Taken[i]; k.Branch == branch && k.Name == name && !k.Returned {
 			return k.Signal
 		}
 	}
@@ -87,12 +94,20 @@ func (t *ThreadInfo) applySignal(s *SignalInfo, seq uint64, at Millis) {
 	}
 }
 
+// applyTake notes that a branch took a signal, or returned one. A signal that was returned and is
+// taken again leaves the newest one that was taken.
 func (t *ThreadInfo) applyTake(k *TakeInfo, seq uint64) {
-	takes, next := slices.Clone(t.Taken), SignalTake{k.Branch, k.Name, k.Signal, seq}
-	if i := slices.IndexFunc(takes, func(s SignalTake) bool { return s.Branch == k.Branch && s.Name == k.Name }); i >= 0 {
-		takes[i] = next
-	} else {
+	takes, next := slices.Clone(t.Taken), SignalTake{k.Branch, k.Name, k.Signal, seq, k.Returned}
+	same := func(s SignalTake) bool { return s.Branch == k.Branch && s.Name == k.Name }
+	returned := func(s SignalTake) bool { return same(s) && s.Returned && s.Signal == k.Signal }
+	takes = slices.DeleteFunc(takes, returned)
+	i := slices.IndexFunc(takes, func(s SignalTake) bool { return same(s) && !s.Returned })
+	switch {
+	case next.Returned || i < 0:
 		takes = append(takes, next)
+	default:
+		next.Signal = max(next.Signal, takes[i].Signal)
+		takes[i] = next
 	}
 	t.Taken = takes
 }
@@ -111,10 +126,15 @@ func (t *ThreadInfo) signals(f *fields) {
 		f.Number(&m.Seq)
 	})
 	canon.List(&f.Fields, &t.Taken, func(k *SignalTake) {
+		name := k.Name
+		if k.Returned {
+			name = returnedMark + name
+		}
 		f.branch(&k.Branch)
-		f.Text(&k.Name)
+		f.Text(&name)
 		f.Number(&k.Signal)
 		f.Number(&k.Seq)
+		k.Name, k.Returned = strings.CutPrefix(name, returnedMark)
 	})
 	canon.List(&f.Fields, &t.Cancelling, func(m *CancelMark) {
 		f.branch(&m.Branch)

@@ -382,6 +382,12 @@ func (c *cursor) record(thread string) *record {
 	case 8:
 		c.str("branch", "main")
 		r.name, r.signal = c.str("name"), c.uint("its entry")
+		if c.from(6) && c.bool("returned") {
+			c.need(6)
+			if c.bool("has a gate") {
+				c.id("gate", "gate-", 2)
+			}
+		}
 	case 9:
 		r.first, r.base = c.uint("first entry"), c.take(32, "prev of the first entry", none)
 		c.list("tags", func() { c.str("tag") })

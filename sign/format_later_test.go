@@ -93,7 +93,7 @@ func formatsOf(g *goldenFile) map[byte]int {
 // what formats 2 to 5 added.
 func TestLaterFormatsAreEnough(t *testing.T) {
 	g := readLater(t)
-	for format := byte(1); format <= newest; format++ {
+	for format := byte(1); format <= 5; format++ {
 		if formatsOf(g)[format] == 0 {
 			t.Errorf("no entry has format %d: %v", format, formatsOf(g))
 		}
@@ -110,7 +110,7 @@ func TestLaterFormatsAreEnough(t *testing.T) {
 // TestOlderReadersRefuse: a reader that knows formats up to one verifies what they hold, and stops at
 // the first entry of a newer one.
 func TestOlderReadersRefuse(t *testing.T) {
-	for _, g := range []*goldenFile{readGolden(t), readLater(t)} {
+	for _, g := range []*goldenFile{readGolden(t), readLater(t), readReturned(t)} {
 		for knows := byte(1); knows < newest; knows++ {
 			first := 0
 			for i, e := range g.Entries {

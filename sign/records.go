@@ -295,6 +295,9 @@ func (c *chain) checkTake(e *posthouse.Entry, i int, k *posthouse.TakeInfo) {
 	if name, ok := c.records.signals[k.Signal]; (!ok || name != k.Name) && !c.lacks(k.Signal) {
 		c.wrong(e.Seq, i, "", "it takes signal %s from entry %d, which does not hold it", k.Name, k.Signal)
 	}
+	if g, ok := c.records.gates[k.Gate]; ok && !g.closed {
+		c.wrong(e.Seq, i, k.Gate, "it returns a signal of a wait that is open")
+	}
 }
 
 func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, body []byte) {

@@ -49,9 +49,11 @@ type Selected[T any] struct {
 // else withdraws a question of a program that goes on. Executed again, Select returns the same
 // winner and runs no case.
 //
-// Cases are run one after another, in their order, each time the program is executed: if
-// several are over by then, the first in the list wins. Answers to the others stay on record and are
-// not used; a signal that one of them took is taken. A wait that ends without a value (its deadline
+// If several are over by the time the program is executed, the one that was over first on record
+// wins, whatever their order in the code. Cases run one after another, and a case may run more than
+// once, as the program may. A case that waits for nothing wins unless one before it in the list is
+// over. Answers to the others stay on record and are not used. A signal for one of them is not
+// taken: the next wait for its name gets it. A wait that ends without a value (its deadline
 // passed, the question was refused or withdrawn, a worker gave up) is over, too: Select returns its
 // error, read from the record as a [runs.Failure] is, with the case. Any other error of a case is that
 // of the select, as of a step: it withdraws nothing.

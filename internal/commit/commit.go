@@ -44,7 +44,7 @@ type stage struct {
 
 // stages lists what a commit does with a validated plan, in order. core.Append then
 // takes the last stages: seal, sign, put, apply.
-func (c *Commit) stages() [13]stage {
+func (c *Commit) stages() [14]stage {
 	p := c.plan
 	return [...]stage{
 		{true, (*Commit).checkLease},
@@ -56,6 +56,7 @@ func (c *Commit) stages() [13]stage {
 		{len(p.ConsumedSignals) > 0, (*Commit).takeSignals},
 		{p.Checkpoint != nil && len(c.tx.Thread.Info.Waiting) > 0, (*Commit).cancelLeftGates},
 		{p.Checkpoint == nil && len(p.Open.Withdraw) > 0, (*Commit).withdrawGates},
+		{p.Checkpoint != nil || len(p.Open.Withdraw) > 0, (*Commit).returnSignals},
 		{p.Checkpoint != nil, (*Commit).addCheckpoint},
 		{len(p.Inherit)+len(p.Decided)+len(p.Gates) > 0, (*Commit).openGates},
 		{len(c.rules.Checks) > 0, (*Commit).askRules},

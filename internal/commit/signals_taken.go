@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
@@ -15,21 +17,51 @@ func AddTake(tx *core.Tx, branch, name string, signal uint64) {
 	tx.Add(posthouse.Record{Kind: posthouse.RecordTake, Take: &posthouse.TakeInfo{Branch: branch, Name: name, Signal: signal}}, nil)
 }
 
+// returnedMark begins the key of a signal that was returned in [posthouse.SignalsPart]. Its entry
+// and, after a space, its name follow.
+const returnedMark = "$"
+
+// addReturned adds the record that a branch returned a signal that answered a wait, which is gate
+// unless the branch inherits that from another.
+func addReturned(tx *core.Tx, branch, name string, signal uint64, gate posthouse.ID) {
+	tx.Add(posthouse.Record{Kind: posthouse.RecordTake, Take: &posthouse.TakeInfo{Branch: branch, Name: name, Signal: signal, Returned: true, Gate: gate}}, nil)
+}
+
 // taken returns the entry of the newest signal of a name that a branch took, in this
-// entry or before.
-func taken(tx *core.Tx, branch, name string) uint64 {
-	for i := range slices.Backward(tx.Records) {
-		if k := tx.Records[i].Take; k != nil && k.Branch == branch && k.Name == name {
-			return k.Signal
+// entry or before, and those of the signals that were returned, oldest first.
+func taken(tx *core.Tx, branch, name string) (newest uint64, returned []uint64) {
+	newest, returned = takenBefore(tx.Thread.Info, branch, name)
+	for i := range tx.Records {
+		k := tx.Records[i].Take
+		switch {
+		case k == nil || k.Branch != branch || k.Name != name:
+		case k.Returned:
+			returned = append(returned, k.Signal)
+		default:
+			newest = max(newest, k.Signal)
+			returned = slices.DeleteFunc(returned, func(seq uint64) bool { return seq == k.Signal })
 		}
 	}
-	return tx.Thread.Info.TakenSignal(branch, name)
+	slices.Sort(returned)
+	return newest, returned
+}
+
+// takenBefore is taken without a transaction.
+func takenBefore(info *posthouse.ThreadInfo, branch, name string) (newest uint64, returned []uint64) {
+	for i := range info.Taken {
+		if k := &info.Taken[i]; k.Returned && k.Branch == branch && k.Name == name {
+			returned = append(returned, k.Signal)
+		}
+	}
+	slices.Sort(returned)
+	return info.TakenSignal(branch, name), returned
 }
 
 func (c *Commit) takeSignals() error {
 	tx, p := c.tx, c.plan
 	for _, k := range p.ConsumedSignals {
-		if have := taken(tx, p.Branch, k.Name); k.Signal <= have || k.Signal > tx.Thread.Info.NewestSignal(k.Name) {
+		have, returned := taken(tx, p.Branch, k.Name)
+		if k.Signal <= have && !slices.Contains(returned, k.Signal) || k.Signal > tx.Thread.Info.NewestSignal(k.Name) {
 			return &posthouse.Error{
 				Code: posthouse.CodeConflict, Tail: &tx.Thread.Info.Tail,
 				Message: "branch " + p.Branch + " of thread " + p.Thread + " cannot take signal " + k.Name + " of this entry: it took a newer one, or there is none",
@@ -54,7 +86,8 @@ func (c *Commit) findAnswers() error {
 		if g.Kind != posthouse.GateSignal {
 			continue
 		}
-		s, err := tx.Core.Logs.NextSignal(tx.Ctx, tx.Thread.Info, taken(tx, p.Branch, g.Signal), g.Signal, g.Latch)
+		after, returned := taken(tx, p.Branch, g.Signal)
+		s, err := tx.Core.Logs.NextSignal(tx.Ctx, tx.Thread.Info, after, returned, g.Signal, g.Latch)
 		if err != nil {
 			return err
 		}
@@ -90,7 +123,8 @@ func Pending(ctx context.Context, c *Committer, thread, branch, name string, lat
 	if branch == "" {
 		branch = posthouse.MainBranch
 	}
-	seqs, err := c.Logs.PendingSignals(ctx, info, info.TakenSignal(branch, name), name, latch)
+	after, returned := takenBefore(info, branch, name)
+	seqs, err := c.Logs.PendingSignals(ctx, info, after, returned, name, latch)
 	if err != nil {
 		return nil, err
 	}
@@ -124,9 +158,17 @@ func inheritTaken(tx *core.Tx, branch string) error {
 	if err := json.Unmarshal(data, &have); err != nil {
 		return posthouse.Corrupt("what checkpoint %s says of signals does not decode: %v", tx.Enc.Base.ID, err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(have)) {
-		if taken(tx, branch, name) < have[name] {
-			AddTake(tx, branch, name, have[name])
+	for _, key := range slices.Sorted(maps.Keys(have)) {
+		if strings.HasPrefix(key, returnedMark) {
+			continue
+		}
+		if newest, _ := taken(tx, branch, key); newest < have[key] {
+			AddTake(tx, branch, key, have[key])
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(have)) {
+		if _, name, ok := strings.Cut(key, " "); ok && strings.HasPrefix(key, returnedMark) {
+			addReturned(tx, branch, name, have[key], "")
 		}
 	}
 	return nil
@@ -140,14 +182,27 @@ func (c *Commit) noteTaken(base *core.Head) error {
 		return nil
 	}
 	now := map[string]uint64{}
+	returned := func(name string, signal uint64) string {
+		return returnedMark + strconv.FormatUint(signal, 10) + " " + name
+	}
 	for _, k := range tx.Thread.Info.Taken {
-		if k.Branch == p.Branch {
+		switch {
+		case k.Branch != p.Branch:
+		case k.Returned:
+			now[returned(k.Name, k.Signal)] = k.Signal
+		default:
 			now[k.Name] = k.Signal
 		}
 	}
 	for i := range tx.Records {
-		if k := tx.Records[i].Take; k != nil && k.Branch == p.Branch {
-			now[k.Name] = k.Signal
+		k := tx.Records[i].Take
+		switch {
+		case k == nil || k.Branch != p.Branch:
+		case k.Returned:
+			now[returned(k.Name, k.Signal)] = k.Signal
+		default:
+			delete(now, returned(k.Name, k.Signal))
+			now[k.Name] = max(now[k.Name], k.Signal)
 		}
 	}
 	data, err := json.Marshal(now)

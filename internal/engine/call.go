@@ -28,7 +28,7 @@ type call struct {
 	loose      bool                  // directly in the task, beside whatever else
 	grouped    bool                  // its code gets an error later, see [Call.Receive]
 	acted      bool                  // its function was called
-	selects    bool                  // its record withdraws what was waited for within it
+	horizon    *horizon              // of a select, whose record withdraws what was waited for within it; else nil
 	done       bool
 	waits      bool // it ended because something in it waits
 }

@@ -21,6 +21,7 @@ const (
 	keyOrder
 	keyDrain
 	keyClock
+	keyHorizon
 	keyPrincipal
 	keySender
 	keyUse

@@ -65,7 +65,11 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 	g.Occurrence = next(&m.asks, askKey(&g, content))
 	if !g.AsksPeople() {
 		if w := t.replay.TakeGate(g.Name, g.Occurrence); w != nil {
-			return t.decidedGate(ctx, w)
+			w, err := t.decidedGate(ctx, w)
+			if err != nil {
+				return nil, err
+			}
+			return w, horizonOf(ctx).give(w)
 		}
 		m.questions = append(m.questions, g)
 		return nil, posthouse.ErrWaiting
@@ -76,6 +80,9 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 	if q != nil {
 		q.Ask()
 		found, why, err := t.recordedAnswer(ctx, &g, q, checked)
+		if err == nil && found != nil {
+			err = horizonOf(ctx).give(found)
+		}
 		if found != nil || err != nil {
 			return found, err
 		}

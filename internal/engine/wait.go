@@ -77,6 +77,7 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 		return nil, err
 	}
 	if w.recorded != nil {
+		horizonOf(ctx).found()
 		return w.recorded.Value.Data, nil
 	}
 	defer w.end()
@@ -122,6 +123,9 @@ func (w *wait) takeSignal(ctx context.Context, name string, latch bool) (json.Ra
 	step := posthouse.Step{Task: t.Key(), Name: w.name, Occurrence: w.occurrence, Effect: posthouse.EffectRead}
 	err := t.recordWith(&w.call, func(steps []posthouse.Step) (bool, error) {
 		s, err := t.session.TakeSignal(ctx, name, latch, func(s *posthouse.Signal) ([]posthouse.Step, error) {
+			if !horizonOf(ctx).sees(s.Seq) {
+				return nil, posthouse.ErrWaiting
+			}
 			step.Value = posthouse.Value{Codec: "json", Data: s.Value}
 			sent, err := senders.Steps(t.Key(), w.label(), s)
 			return append(append(steps, sent...), step), err
@@ -146,7 +150,11 @@ func (w *wait) gate(ctx context.Context) (*posthouse.Gate, error) {
 	if g == nil {
 		return nil, nil
 	}
-	return t.decidedGate(ctx, g)
+	g, err := t.decidedGate(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	return g, horizonOf(ctx).give(g)
 }
 
 // park remembers a wait, for the checkpoint that parks the task.

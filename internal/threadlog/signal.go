@@ -29,9 +29,9 @@ func (r *Reader) Signal(seq uint64) (*posthouse.Signal, error) {
 }
 
 // NextSignal returns the signal that a wait for a name takes at once, or nil: the oldest
-// one after the entry taken, or the newest if the wait latches.
-func (l *Logs) NextSignal(ctx context.Context, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
-	seqs, err := l.PendingSignals(ctx, info, taken, name, latch)
+// that was returned, else the oldest one after the entry taken, or the newest if the wait latches.
+func (l *Logs) NextSignal(ctx context.Context, info *posthouse.ThreadInfo, taken uint64, returned []uint64, name string, latch bool) (*posthouse.Signal, error) {
+	seqs, err := l.PendingSignals(ctx, info, taken, returned, name, latch)
 	if err != nil || len(seqs) == 0 {
 		return nil, err
 	}
@@ -39,8 +39,9 @@ func (l *Logs) NextSignal(ctx context.Context, info *posthouse.ThreadInfo, taken
 }
 
 // PendingSignals returns the entries of the signals that a branch has yet to take, oldest
-// first. For a latch it is the newest, taken or not.
-func (l *Logs) PendingSignals(ctx context.Context, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
+// first: those that it returned, and all after the entry taken. For a latch it is the newest, taken
+// or not.
+func (l *Logs) PendingSignals(ctx context.Context, info *posthouse.ThreadInfo, taken uint64, returned []uint64, name string, latch bool) ([]uint64, error) {
 	newest := info.NewestSignal(name)
 	if newest == 0 || latch {
 		return slices.DeleteFunc([]uint64{newest}, func(seq uint64) bool { return seq == 0 }), nil
@@ -60,5 +61,13 @@ func (l *Logs) PendingSignals(ctx context.Context, info *posthouse.ThreadInfo, t
 		seq = e.Recs[i].Signal.Prev
 	}
 	slices.Reverse(seqs)
-	return seqs, nil
+	return append(slices.Clone(returned), seqs...), nil
+}
+
+// ReturnedBy returns what an execution finds as the end of a wait whose signal went to another, from
+// the entry that says so: the wait was withdrawn.
+func ReturnedBy(g *posthouse.Gate, e *posthouse.Entry) *posthouse.Decision {
+	return &posthouse.Decision{
+		Gate: g.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: "the program did not wait for it any more", At: e.Time(), Seq: e.Seq,
+	}
 }

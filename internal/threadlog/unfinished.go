@@ -203,6 +203,10 @@ func (u *Unfinished) record(e *posthouse.Entry, i int, recs []posthouse.Record) 
 			u.noteBody(e, i)
 			err = addTrail(q, e, rec, e.Bodies[i], false)
 		}
+	case rec.Take != nil && rec.Take.Gate != "":
+		if q := u.gates[rec.Take.Gate]; q != nil && u.line.Sees(rec.Take.Branch, e.Seq) {
+			q.Decision = ReturnedBy(q, e)
+		}
 	case rec.Decision != nil:
 		if q := u.gates[rec.Decision.Gate]; q != nil && u.line.Sees(q.Branch, e.Seq) {
 			u.noteBody(e, i)

@@ -243,6 +243,9 @@ func (s *Session) OnDraft(fn func(*ledger.Draft)) {
 func (s *Session) applyCommit(d *ledger.Draft, c *posthouse.Committed) {
 	s.persisted = true
 	s.signals.forgetAnswered(c.Gates)
+	if len(d.Withdraw) > 0 { // it may have returned some
+		s.signals = nil
+	}
 	if h := c.Checkpoint; h != nil {
 		if old := s.Head(); old == nil || h.Step != old.Step {
 			s.step.begin()

@@ -59,8 +59,21 @@ func (l *Log) Within(prefix string) (all []*posthouse.Gate) {
 	return all
 }
 
-// OpenWithin is Within for gates without a decision.
-func (l *Log) OpenWithin(prefix string) (open []*posthouse.Gate) {
+// WithinResult reports whether a name is within a call whose result is on record.
+func (l *Log) WithinResult(name string) bool {
+	if l == nil {
+		return false
+	}
+	for k := range l.results {
+		if strings.HasPrefix(name, CallName(k.name, k.n)+Nested) {
+			return true
+		}
+	}
+	return false
+}
+
+// openWithin is Within for gates without a decision.
+func (l *Log) openWithin(prefix string) (open []*posthouse.Gate) {
 	for _, g := range l.Within(prefix) {
 		if g.Decision == nil {
 			open = append(open, g)
@@ -69,14 +82,14 @@ func (l *Log) OpenWithin(prefix string) (open []*posthouse.Gate) {
 	return open
 }
 
-// WaitWithin returns what OpenWithin does. This run of the execution asks it all again.
+// WaitWithin returns the open ones of [Log.Within]. This run of the execution asks it all again.
 func (l *Log) WaitWithin(prefix string) []*posthouse.Gate {
 	for _, q := range l.questions {
 		if strings.HasPrefix(q.name, prefix) && q.Last().Decision == nil {
 			q.asked = true
 		}
 	}
-	return l.OpenWithin(prefix)
+	return l.openWithin(prefix)
 }
 
 // Undecided returns the gates that have no decision: all, or without the questions to people that
