@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/strictjson"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/handler"
 )
@@ -57,11 +58,29 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 	if err != nil {
 		return a, err
 	}
+	task.Gates().Expect(ctx, g, readsAnswer[T])
 	decided, err := q.decided(ctx, task, g)
 	if err != nil {
 		return a, err
 	}
 	return answer[T](decided)
+}
+
+// readsAnswer returns why a value is no answer of a question: T cannot hold it, or it has a member
+// in another spelling than T.
+func readsAnswer[T any](_ posthouse.Verdict, value json.RawMessage) error {
+	var content T
+	t := reflect.TypeFor[T]()
+	if err := posthouse.JSON.Unmarshal(value, &content); err != nil {
+		if at, why := misfit(value, t); why != "" {
+			return posthouse.Invalid("value", "has a %s that %s", whole(at), why)
+		}
+		return err
+	}
+	if name, is := strictjson.Respelled(value, t); is {
+		return posthouse.Invalid("value", "has a member %.40q that a %s has in another spelling: write %s", name, t, strictjson.Describe(t))
+	}
+	return nil
 }
 
 // asGate returns the question as a task puts it.

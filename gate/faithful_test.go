@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +47,16 @@ func TestContentIsReadAsItWasShown(t *testing.T) {
 		"null for an object":         {`{"A":1,"G":null,"P":[0,0]}`, true, false},
 		"more elements than fit":     {`{"A":1,"P":[0,0,0]}`, true, false},
 		"digits that are lost":       {`{"A":1,"P":[0.123456789,0]}`, true, false},
-		"text of a person":           {`{"A":1,"Up":"a","P":[0,0]}`, true, true},
+		"text of a person":           {`{"A":1,"Up":"a","P":[0,0]}`, true, false},
+		"the text as it is read":     {`{"A":1,"B":"a","P":[0,0]}`, true, true},
+		"a time in another form":     {`{"A":1,"T":"2026-01-02T03:04:05+00:00","P":[0,0]}`, true, true},
+		"a time":                     {`{"A":1,"T":"2026-01-02T03:04:05Z","P":[0,0]}`, true, true},
+		"another spelling":           {`{"a":1,"P":[0,0]}`, true, false},
+		"two spellings, one empty":   {`{"A":1,"B":"bob","b":"","P":[0,0]}`, true, false},
+		"an empty other spelling":    {`{"A":1,"b":"","P":[0,0]}`, true, false},
+		"an exponent":                {`{"A":1e1,"P":[0,0]}`, true, false},
+		"a fraction of nothing":      {`{"A":10.0,"P":[0,0]}`, true, false},
+		"beyond all":                 {`{"A":1e400,"P":[0,0]}`, true, false},
 		"text of a program":          {`{"A":1,"Up":"a"}`, false, false},
 		"a list and a map":           {`{"A":1,"C":[1,2],"D":{"x":1},"E":3,"F":true,"P":[0,0]}`, true, true},
 		"an unknown member":          {`{"A":1,"Z":1}`, true, false},
@@ -55,6 +65,23 @@ func TestContentIsReadAsItWasShown(t *testing.T) {
 	} {
 		if _, err := read[sheet]([]byte(c.data), c.byHand); (err == nil) != c.fits {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAnEditIsToldItsForm reads edits that do not say what would run: the error says what to write.
+func TestAnEditIsToldItsForm(t *testing.T) {
+	for data, form := range map[string]string{
+		`{"A":1e1}`:             "write 10",
+		`{"A":10.0}`:            "write 10",
+		`{"A":1e400}`:           "in its range",
+		`{"Up":"a"}`:            `is read as "Xa"`,
+		`{"P":[0.123456789,0]}`: "is read as 0.12345679",
+		`{"b":""}`:              `"B": text`,
+		`{"A":"1"}`:             "must be a whole number",
+	} {
+		if _, err := read[sheet]([]byte(data), true); err == nil || !strings.Contains(err.Error(), form) {
+			t.Errorf("%s: %v, want it to say %q", data, err, form)
 		}
 	}
 }

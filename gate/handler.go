@@ -49,14 +49,15 @@ func proposeInHandler[T any](ctx context.Context, h handler.Scope, content T, qu
 		default:
 			return "", license.Refused(decided)
 		}
-		content, err = licensed[T](decided)
-		if err != nil {
-			return "", err
-		}
-		edited = decided
 		if first == nil {
 			first = decided
 		}
+		read, err := licensed[T](decided)
+		if err != nil { // asked again, and no edit of it
+			edited = nil
+			continue
+		}
+		content, edited = read, decided
 	}
 	return "", posthouse.Invalid("content", "was edited more than %d times", maxEdits)
 }

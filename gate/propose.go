@@ -2,6 +2,8 @@ package gate
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 
@@ -27,7 +29,9 @@ const maxEdits = 100
 // where it was given: a fork proposes again. Content that changes when it is read back
 // from its JSON is [posthouse.ErrInvalid]. An edit is new content, judged again by the
 // question's rules and its guards. If those ask for more than the decision brought, the
-// edited content is proposed in turn. See [ProposeFor] for rules that depend on the
+// edited content is proposed in turn. An edit that does not read as a T, exactly as it is written,
+// is refused when it is given; one that is on record nevertheless, since another process took it or
+// the type has changed, is asked again. See [ProposeFor] for rules that depend on the
 // content.
 //
 // A rejection is [posthouse.ErrForbidden], a deadline that passed
@@ -64,6 +68,7 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		if note != "" {
 			q.Auto = q.Auto.afterPeople()
 		}
+		task.Gates().Expect(ctx, g, readsEdit[T])
 		decided, err := q.decided(ctx, task, g)
 		if err != nil {
 			return "", err
@@ -75,10 +80,6 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		default:
 			return "", license.Refused(decided)
 		}
-		content, err = licensed[T](decided)
-		if err != nil {
-			return "", err
-		}
 		if first == nil {
 			first = decided
 		}
@@ -86,6 +87,15 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		if err != nil {
 			return "", err
 		}
+		read, unread := licensed[T](decided)
+		if unread != nil && settled != nil { // an effect ran on it
+			return "", unread
+		}
+		if unread != nil {
+			note, edited = unreadEdit(decided, unread), decided.ID
+			continue
+		}
+		content = read
 		if settled != nil { // an edit is judged once
 			return Grant(settled.ID), nil
 		}
@@ -173,6 +183,24 @@ func judgeEdit[T any](ctx context.Context, task *engine.Task, first, decided *po
 	return g, why, ctx.Err()
 }
 
+// readsEdit returns why an edit is not a content of Propose.
+func readsEdit[T any](v posthouse.Verdict, value json.RawMessage) error {
+	if v != posthouse.Edit {
+		return nil
+	}
+	_, err := read[T](value, true)
+	return err
+}
+
+// unreadEdit is the note of a question that is asked again, since its edit does not say what
+// would run.
+func unreadEdit(decided *posthouse.Gate, why error) string {
+	if e, ok := errors.AsType[*posthouse.Error](why); ok && e.Err != nil {
+		why = e.Err
+	}
+	return license.Clip("asked again: the edit by " + decided.Decision.By + " does not say what would run: " + why.Error())
+}
+
 // sinceFirst has a question about edited content escalate from when the first was asked.
 func sinceFirst(q *Question, g, first *posthouse.Gate) {
 	if e := q.Escalate; e != nil && first != nil {
@@ -193,7 +221,7 @@ func licensed[T any](g *posthouse.Gate) (content T, err error) {
 		Hint:    "the type has changed since it was approved: propose it again",
 	}
 	if edited {
-		e.Hint = "the edit does not say what would run: propose it again, with a schema that admits no such edit"
+		e.Hint = "the edit does not say what would run: the question is asked again"
 	}
 	return content, e
 }

@@ -39,7 +39,7 @@ func (e *SchemaError) Is(target error) bool { return target == posthouse.ErrInva
 // against JSON Schema 2020-12 or draft 7 and keeps the schemas it compiled most
 // recently. It is safe for concurrent use. It bounds the cost of a schema, see
 // docs/approvals.md, and compares numbers exactly. References must stay within the schema;
-// "format" is not checked. Errors are [SchemaError] for the value and
+// "format" is checked for the widths of whole numbers alone (int64, uint8). Errors are [SchemaError] for the value and
 // [posthouse.ErrInvalid] for the schema.
 func Validator() posthouse.SchemaValidator {
 	c := &cache{compiled: map[[32]byte]*schema.Schema{}}

@@ -39,7 +39,7 @@ func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 		if !ok {
 			return g, err
 		}
-		checked = &valueCheck{again.schema, l.core.Rules.Validate(again.schema, d.Value)}
+		checked = &valueCheck{again.schema, l.core.Rules.Validate(again.schema, d.Value), checked.unread()}
 	}
 }
 
@@ -94,24 +94,36 @@ func checkDecision(c *commit.Committer, d *posthouse.Decision) error {
 	return nil
 }
 
-// A valueCheck is what a schema said of a decided value.
+// A valueCheck is what a schema said of a decided value, and the program that asked.
 type valueCheck struct {
 	schema json.RawMessage
 	err    error
+	read   error // the program cannot read the value as it is written
 }
 
-// checkValue checks a decided value against its gate's schema before the thread is locked:
-// a schema is foreign code, and must not hold up the thread. A gate that cannot be read is
-// refused where it is decided.
+func (v *valueCheck) unread() error {
+	if v == nil {
+		return nil
+	}
+	return v.read
+}
+
+// checkValue checks a decided value against its gate's schema, and reads it as the program that
+// asked will, before the thread is locked: both are foreign code, and must not hold up the thread.
+// A gate that cannot be read is refused where it is decided.
 func (l *Ledger) checkValue(ctx context.Context, gate posthouse.ID, d *posthouse.Decision) *valueCheck {
-	if len(d.Value) == 0 || l.core.Rules.Validate == nil {
+	if len(d.Value) == 0 {
 		return nil
 	}
 	g, err := l.Gate(ctx, gate)
-	if err != nil || len(g.Schema) == 0 {
+	if err != nil {
 		return nil
 	}
-	return &valueCheck{g.Schema, l.core.Rules.Validate(g.Schema, d.Value)}
+	v := &valueCheck{schema: g.Schema, read: l.core.Answers.Check(g, d)}
+	if len(g.Schema) > 0 && l.core.Rules.Validate != nil {
+		v.err = l.core.Rules.Validate(g.Schema, d.Value)
+	}
+	return v
 }
 
 // An uncheckedValue says against which schema a value is to be checked, by who holds no lock.
@@ -151,6 +163,12 @@ func mayDecide(c *commit.Committer, g *posthouse.Gate, d *posthouse.Decision, ch
 		}
 		if err != nil {
 			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not satisfy the gate's schema", Err: err}
+		}
+	}
+	if err := checked.unread(); err != nil && len(d.Value) > 0 {
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "value", Message: "does not say what the program would take", Err: err,
+			Hint: "write it in the form that the error names",
 		}
 	}
 	if c.Rules.Policy != nil {

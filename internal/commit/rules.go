@@ -13,7 +13,8 @@ import (
 // A Committer commits to the threads of a core. Its rules judge what is committed.
 type Committer struct {
 	*core.Core
-	Rules *Rules
+	Rules   *Rules
+	Answers Answers // of questions that programs of this process ask
 }
 
 // Rules are the part of a Ledger's options that judges what is committed.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
@@ -28,6 +29,23 @@ func (t *Task) askedBefore(ctx context.Context, g *posthouse.Gate) (last *postho
 		last = q.Last()
 	}
 	return last, n
+}
+
+// Expect has decisions of a question checked by the program's own type before they are recorded.
+// read returns why the program could not take a value. It may panic: that is an error, too. Fields
+// of g are filled in as [Gates.Ask] does.
+func (v Gates) Expect(ctx context.Context, g posthouse.Gate, read func(posthouse.Verdict, json.RawMessage) error) {
+	t := v.t
+	t.mu.Lock()
+	_, err := t.prepareGate(ctx, &g)
+	t.mu.Unlock()
+	if err != nil {
+		return // asking reports it
+	}
+	g.Thread = t.session.Thread()
+	t.session.Ledger().Core().Answers.Expect(&g, func(verdict posthouse.Verdict, value json.RawMessage) error {
+		return Guard(func() error { return read(verdict, value) })
+	})
 }
 
 // checkAgain checks the value of the decision that would answer g, where g's schema is another

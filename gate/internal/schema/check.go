@@ -207,6 +207,11 @@ func (c *check) kind(n *node, v any, at *place) *broken {
 			}}
 		}
 	}
+	if number, ok := v.(json.Number); ok && n.types != nil && !slices.Contains(n.types, "number") && !inDigits(string(number)) {
+		return &broken{at, func() string {
+			return "type: " + show(v) + " is not written in digits, as an integer is: " + written(number)
+		}}
+	}
 	if !n.hasAny && n.constant == nil {
 		return nil
 	}
@@ -224,11 +229,16 @@ func (c *check) kind(n *node, v any, at *place) *broken {
 }
 
 func (c *check) number(n *node, v json.Number, at *place) *broken {
-	if n.minimum == nil && n.maximum == nil && n.above == nil && n.below == nil && n.multiple == nil {
+	if n.minimum == nil && n.maximum == nil && n.above == nil && n.below == nil && n.multiple == nil && n.width == nil {
 		return nil
 	}
 	if !c.spend(1 + len(v)/16) {
 		return outOfBudget
+	}
+	if n.width != nil && !n.width.takes(string(v)) {
+		return &broken{at, func() string {
+			return fmt.Sprintf("format: %s is no %s: a whole number in its range, written in digits", show(v), n.width.name)
+		}}
 	}
 	x, ok := parseNumber(string(v))
 	if !ok {

@@ -35,6 +35,7 @@ type node struct {
 	shownAs  string
 
 	minimum, maximum, above, below, multiple *bound
+	width                                    *width
 	minLength, maxLength                     int // -1: no limit
 	pattern                                  *pattern
 
@@ -248,6 +249,9 @@ func (k *keywordsOf) values(n *node) {
 		if !slices.Contains([]string{"null", "boolean", "object", "array", "number", "integer", "string"}, t) {
 			k.fail("type", "one of null, boolean, object, array, number, integer and string")
 		}
+	}
+	if format, ok := k.m["format"].(string); ok {
+		n.width = widthOf(format)
 	}
 	if v, ok := k.m["enum"]; ok {
 		list, ok := v.([]any)

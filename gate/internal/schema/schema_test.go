@@ -32,7 +32,11 @@ func TestNumbersAreExact(t *testing.T) {
 		{`{"enum":[1,0,"1"]}`, map[string]bool{"1.0": true, "-0": true, "0e9": true, `"1"`: true, "10": false, "0.1": false}},
 		{`{"multipleOf":0.01}`, map[string]bool{"4.35": true, "4.351": false, "1e300": true, "1e-3": false, "0": true, "-0.02": true}},
 		{`{"multipleOf":3}`, map[string]bool{"9007199254740993": true, "9007199254740994": false, "1e1000000": false, "3e1000000": true}},
-		{`{"type":"integer"}`, map[string]bool{"1.0": true, "1e2": true, "1.5": false, "1e-2": false, "1e999999999": true, "9007199254740993": true}},
+		{`{"type":"integer"}`, map[string]bool{"1.0": false, "1e2": false, "1.5": false, "1e-2": false, "1e999999999": false, "9007199254740993": true}},
+		{`{"type":["number","null"]}`, map[string]bool{"1.0": true, "1e2": true, "1": true, "null": true}},
+		{`{"format":"int64"}`, map[string]bool{"9223372036854775807": true, "9223372036854775808": false, "-9223372036854775808": true, "1e1": false, "10.0": false, "1e400": false, "\"x\"": true}},
+		{`{"format":"uint8"}`, map[string]bool{"255": true, "256": false, "-1": false}},
+		{`{"format":"int7"}`, map[string]bool{"1e400": true}},
 		{`{"uniqueItems":true}`, map[string]bool{"[1,1.0]": false, "[9007199254740992,9007199254740993]": true, `[{"a":1,"b":2},{"b":2,"a":1.0}]`: false, `["1",1,[1],{"1":1}]`: true}},
 		{`{"minimum":0}`, map[string]bool{"1e99999999999999999999": false, "-1e-9": false, "0e99999999999999999999": true, "-0.0": true}},
 	} {

@@ -17,12 +17,21 @@ func Unknown(data []byte, t reflect.Type) (name string, unknown bool) {
 	return w.value(t)
 }
 
+// Respelled is [Unknown] for names that encoding/json takes for one that the type has, in other
+// letters. Other unknown names are passed over.
+func Respelled(data []byte, t reflect.Type) (name string, is bool) {
+	w := nameWalk{data: data, known: map[reflect.Type]map[string]reflect.Type{}, folded: true}
+	return w.value(t)
+}
+
 // A nameWalk reads JSON once, from its start to its end.
 type nameWalk struct {
 	data  []byte
 	at    int
 	read  int // bytes that were looked at
 	known map[reflect.Type]map[string]reflect.Type
+
+	folded bool // names that no name is taken for are no fault
 }
 
 // peek returns the next byte that is no space, 0 at the end.
@@ -84,7 +93,7 @@ func (w *nameWalk) object(t reflect.Type) (name string, unknown bool) {
 		}
 		n := w.name()
 		inner, ok := w.member(t, n)
-		if !ok {
+		if !ok && !w.passes(t, n) {
 			return n, true
 		}
 		if w.peek() == ':' {
@@ -109,6 +118,19 @@ func (w *nameWalk) member(t reflect.Type, name string) (reflect.Type, bool) {
 	}
 	inner, ok := known[name]
 	return inner, ok
+}
+
+// passes reports whether an unknown name of a struct is no fault.
+func (w *nameWalk) passes(t reflect.Type, name string) bool {
+	if !w.folded {
+		return false
+	}
+	for known := range w.known[t] {
+		if strings.EqualFold(known, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // name reads the name of a member.
