@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/ledger"
@@ -18,6 +19,9 @@ import (
 // check compares what the witness saw with what people decided, and with the record.
 func (w *world) check() {
 	w.here.store.Die(0, false)
+	if errorIsUnknown {
+		w.checkAsked()
+	}
 	w.witness.mu.Lock()
 	defer w.witness.mu.Unlock()
 	keys := map[*decision]map[string]bool{}
@@ -46,10 +50,44 @@ func (w *world) check() {
 	w.checkRecord()
 }
 
+// rest has all branches go on, and gives workers and leases their time, without anybody who answers.
+func (w *world) rest() {
+	w.here.store.Die(0, false)
+	for range 3 {
+		w.resumeIn(w.here, w.branches(), "")
+		w.pass(10 * time.Second)
+		w.revive()
+	}
+}
+
+// checkAsked looks for effects with an unknown outcome that nobody is asked about: not by what the record
+// says of them, but by what the bank knows.
+func (w *world) checkAsked() {
+	open := map[string]bool{}
+	for _, g := range w.gates() {
+		if g.Kind == gate.KindOutcome {
+			open[placeOf(g.Thread, g.Branch)+" "+string(canonical(g.Payload))] = true
+		}
+	}
+	w.witness.mu.Lock()
+	defer w.witness.mu.Unlock()
+	for _, x := range w.witness.all {
+		if x.fate != lostActed && x.fate != lost || x.known || x.settled || x.idempotent {
+			continue
+		}
+		if !open[x.at+" "+string(x.content)] {
+			w.witness.fault(asked, "it is not known whether %s acted, and nobody is asked: %s", x.key, x.content)
+		}
+	}
+}
+
 // checkKept looks for an approval that may still be used.
 func (w *world) checkKept(id posthouse.ID, d *decision, used map[string]bool) {
 	if d.gate.Uses == 0 || len(used) >= d.gate.Uses || w.witness.paid[id] || d.gate.Decision.Verdict == posthouse.Edit {
 		return // an edit goes on under a gate of the runtime's
+	}
+	if w.takenAway[d.gate.Thread] {
+		return
 	}
 	if _, err := w.lookUp(id); !errors.Is(err, posthouse.ErrNotFound) {
 		return

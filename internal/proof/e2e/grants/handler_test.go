@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -17,12 +18,13 @@ import (
 var errDeclined = errors.New("the bank declines")
 
 // place returns the branch of a step's key, as thread~branch. The generation of the thread is
-// left out.
+// left out, and where a branch begins that has the name of one that is gone.
 func place(key string) string {
 	at, _, _ := strings.Cut(key, "/")
 	thread, branch, forked := strings.Cut(at, "~")
 	thread, _, _ = strings.Cut(thread, "@")
-	if forked {
+	branch, _, _ = strings.Cut(branch, "@")
+	if forked && branch != posthouse.MainBranch {
 		return thread + "~" + branch
 	}
 	return thread
@@ -45,24 +47,67 @@ func (p *process) payUnder(ctx context.Context, d *deal, c payment, g *posthouse
 		p.w.witness.mu.Unlock()
 	}
 	n := p.w.witness.begin(x)
-	switch r := p.w.witness.draw(100, x.at, x.deal, n); {
+	r := p.w.witness.draw(100, x.at, x.deal, n)
+	if d.slow {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			p.w.witness.tally("effects ended by a timeout")
+			p.w.witness.end(x, []fate{lostActed, lost}[r%2])
+			return "", context.Cause(ctx)
+		}
+	}
+	switch {
 	case r < 60:
 		p.w.witness.end(x, acted)
 		return fmt.Sprint("paid ", c.Amount), nil
 	case r < 75:
 		p.w.witness.end(x, undone)
-		return "", errDeclined
-	case r < 83:
-		p.w.witness.end(x, lostActed)
-		return "", fmt.Errorf("the line went dead: %w", posthouse.ErrUnknown)
+		return "", gate.NotDone(errDeclined)
 	case r < 90:
-		p.w.witness.end(x, lost)
-		return "", fmt.Errorf("the line was dead: %w", posthouse.ErrUnknown)
+		p.w.witness.end(x, []fate{lostActed, lost}[boolInt(r >= 83)])
+		if n := p.w.witness.draw(8, x.at, x.deal, n, "death"); n < 2 { // after its state is on record, or the question about it
+			p.w.witness.tally("deaths after the outcome")
+			p.store.Die(2+n, n == 0)
+		}
+		return p.w.witness.loses(x)
 	default: // the process is lost in the middle
 		p.store.Die(1, r < 95)
 		p.w.witness.end(x, []fate{lostActed, lost}[r%2])
 		return "", fmt.Errorf("the process dies: %w", posthouse.ErrUnknown)
 	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// errorIsUnknown says that an error of an effect's function leaves its outcome unknown unless it is
+// marked by gate.NotDone, and that people are asked at once. Without it only an error that wraps
+// ErrUnknown does, people are asked when the thread is resumed, and the rule [asked] is not tried.
+const errorIsUnknown = false
+
+// loses returns what a function does that does not know whether it acted.
+func (w *witness) loses(x *execution) (string, error) {
+	n := w.draw(6, x.key, x.at, "error")
+	switch {
+	case w.lies:
+		return "", gate.NotDone(errors.New("nothing happened"))
+	case w.arm == asked:
+		return "paid, most likely", nil
+	case !errorIsUnknown || n == 0:
+		return "", fmt.Errorf("the line went dead: %w", posthouse.ErrUnknown)
+	case n == 1:
+		return "", errors.Join(io.ErrUnexpectedEOF, gate.NotDone(errDeclined))
+	case n == 2:
+		return "", posthouse.Invalid("reply", "of the bank is cut off")
+	case n == 3:
+		panic("in the middle of the payment")
+	}
+	return "", errors.New("read: connection reset by peer")
 }
 
 // handle is a worker's handler, which pays.
@@ -104,7 +149,7 @@ func (w *world) handle(l *line, name string, t worker.Task, c payment) (string, 
 			return "", err
 		}
 		if !a.Approved() {
-			return "", worker.Permanent(errDeclined)
+			return "", worker.Permanent(gate.NotDone(errDeclined))
 		}
 	case 3: // it waits for a signal, after the effect
 		out, err := step.Do(t.Context(), "pay", func(context.Context) (string, error) { return w.finish(l, t, x, pay) })
@@ -187,16 +232,16 @@ func (w *world) finish(l *line, t worker.Task, x *execution, pay func() (int, er
 		return "paid", nil
 	case r < 60:
 		w.witness.end(x, undone)
-		return "", errDeclined
+		return "", gate.NotDone(errDeclined)
 	case r < 68:
 		w.witness.end(x, undone)
-		return "", worker.Permanent(errDeclined)
+		return "", worker.Permanent(gate.NotDone(errDeclined))
 	case r < 72:
 		w.witness.end(x, undone)
-		return "", worker.RetryAfter(errDeclined, 2*time.Second)
+		return "", worker.RetryAfter(gate.NotDone(errDeclined), 2*time.Second)
 	case r < 80:
 		w.witness.end(x, []fate{lostActed, lost}[r%2])
-		return "", fmt.Errorf("the bank's answer is lost: %w", posthouse.ErrUnknown)
+		return w.witness.loses(x)
 	case r < 85:
 		w.witness.end(x, lostActed)
 		panic("after the effect")

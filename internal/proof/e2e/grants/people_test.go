@@ -61,6 +61,9 @@ var acts = []act{
 	{"restart", 3, func(w *world, _ *rand.Rand) { w.replace() }},
 	{"lapse", 2, (*world).lapse},
 	{"tidy", 3, (*world).tidy},
+	{"release", 1, (*world).release},
+	{"delete", 2, (*world).remove},
+	{"import", 2, (*world).move},
 	{"later", 3, func(w *world, rnd *rand.Rand) { w.skip(time.Duration(20+rnd.IntN(90)) * time.Minute) }},
 }
 
@@ -453,17 +456,37 @@ func (w *world) judge(g *posthouse.Gate, rnd *rand.Rand) {
 	var c payment
 	w.must(json.Unmarshal(g.Payload, &c))
 	at := placeOf(g.Thread, g.Branch)
-	d := posthouse.Decision{By: anyOf(rnd, append(slices.Clone(g.Assignees), people...)), Verdict: posthouse.Approve}
+	happened, redo, giveUp := outcomeVerdicts(g)
+	d := posthouse.Decision{By: anyOf(rnd, append(slices.Clone(g.Assignees), people...)), Verdict: redo}
 	switch {
 	case w.witness.truth(at, c.Deal, g.Payload):
-		d.Verdict, d.Value = posthouse.Respond, json.RawMessage(`"by hand"`)
-	case rnd.IntN(4) == 0:
-		d.Verdict = posthouse.Reject
+		d.Verdict, d.Value = happened, json.RawMessage(`"by hand"`)
+	case rnd.IntN(4) == 0, !g.Allows(redo): // an ended thread does nothing more
+		d.Verdict = giveUp
 	}
-	_, err := w.here.ledger.Decide(w.ctx, g.ID, d)
-	if w.tell("outcome "+string(d.Verdict), err) && d.Verdict == posthouse.Approve || errors.Is(err, posthouse.ErrUnknown) {
+	got, err := w.here.ledger.Decide(w.ctx, g.ID, d)
+	w.tell("outcome "+outcomeWords[d.Verdict], err)
+	switch {
+	case err == nil && got.Decision == nil: // a vote
+	case err == nil && d.Verdict == redo, errors.Is(err, posthouse.ErrUnknown):
 		w.witness.noteUndone(at, c.Deal, g.Payload)
+	case err == nil:
+		w.witness.noteSettled(at, c.Deal, g.Payload)
 	}
+}
+
+// outcomeVerdicts are the answers to a question about an outcome. Older questions have those of
+// approvals.
+func outcomeVerdicts(g *posthouse.Gate) (happened, redo, giveUp posthouse.Verdict) {
+	if g.Allows("give-up") {
+		return "happened", "redo", "give-up"
+	}
+	return posthouse.Respond, posthouse.Approve, posthouse.Reject
+}
+
+// outcomeWords are how these are counted.
+var outcomeWords = map[posthouse.Verdict]string{
+	"happened": "happened", posthouse.Respond: "happened", "redo": "redo", posthouse.Approve: "redo", "give-up": "given up", posthouse.Reject: "given up",
 }
 
 // lapse cuts a process off that goes on with what there is, for longer than its lease. Another
@@ -471,7 +494,7 @@ func (w *world) judge(g *posthouse.Gate, rnd *rand.Rand) {
 // left out: where one of them stalls, the others wait at its lock, and time would not pass in the
 // bubble.
 func (w *world) lapse(rnd *rand.Rand) {
-	if !w.shared || slices.ContainsFunc(w.deals, func(d deal) bool { return d.beside }) {
+	if !w.shared || slices.ContainsFunc(w.deals, func(d deal) bool { return d.beside || d.mapped || d.sibling }) {
 		return
 	}
 	old, all := w.here, w.branches()

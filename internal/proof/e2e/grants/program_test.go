@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,7 @@ const (
 	byWorkerThenSleep
 	inHandler // a worker's handler proposes it, and makes it
 	ways
+	afterPart // in place, after a step of it that is on record
 )
 
 // A deal of a random program: how one payment is proposed and made.
@@ -54,6 +56,26 @@ type deal struct {
 	quorum     bool // two people from 200 on
 	uses       int
 	escalates  bool // the substitute comes in
+	mapped     bool // it is made for each of two items
+	selected   bool // the approval is one of two cases, the other is a deadline
+	sibling    bool // something else fails beside it, now and then
+	slow       bool // it takes a second
+	timeout    bool // of a graph: its node has half a second
+}
+
+// varies draws what later versions of this test have added.
+func (d *deal) varies(rnd *rand.Rand, s *spec) {
+	if s.bad >= tooEarly {
+		return
+	}
+	d.mapped = rnd.IntN(5) == 0 && !d.split && !d.signalled && d.within == 0 && s.arm != confirmed
+	d.selected = rnd.IntN(5) == 0 && !d.mapped && !d.split && !d.asks
+	d.sibling = rnd.IntN(5) == 0 && s.arm != confirmed
+	d.slow = rnd.IntN(4) == 0
+	d.timeout = d.slow && rnd.IntN(2) == 0
+	if d.way == inPlace && rnd.IntN(2) == 0 {
+		d.way = afterPart
+	}
 }
 
 // An order is the input of a program, what it pays for, and a graph's state.
@@ -122,6 +144,15 @@ func (p *process) note(ctx context.Context, name string) error {
 
 // make makes a deal's payments. Part 1 proposes, part 2 makes, 0 is both.
 func (p *process) make(ctx context.Context, d *deal, o *order, part int) error {
+	if d.mapped && d.way != inHandler {
+		_, err := step.Map(ctx, "items", []int{0, 1}, func(ctx context.Context, i int) (string, error) {
+			p.w.witness.tally("items of maps")
+			of := *o
+			of.Amount += i
+			return "", p.once(ctx, d, &of, part)
+		})
+		return err
+	}
 	times := 1
 	if d.again && !d.split {
 		times = 2
@@ -154,7 +185,7 @@ func (p *process) once(ctx context.Context, d *deal, o *order, part int) error {
 			return p.handOut(ctx, d, c)
 		}
 		var err error
-		grant, err = p.w.approval(ctx, d, c)
+		grant, err = p.approval(ctx, d, c)
 		if err != nil || part == 1 {
 			if errors.Is(err, posthouse.ErrForbidden) {
 				grant, err = "", nil // it was refused
@@ -196,6 +227,38 @@ func (p *process) look(d *deal, err error) {
 		p.w.witness.fault(kept, "the effect %s: %v", d.name, err)
 		p.w.witness.mu.Unlock()
 	}
+}
+
+// approval asks people, perhaps until a deadline.
+func (p *process) approval(ctx context.Context, d *deal, c payment) (gate.Grant, error) {
+	if !d.selected {
+		return p.w.approval(ctx, d, c)
+	}
+	won, err := step.Select(ctx, "select-"+d.name,
+		step.When("approval", func(ctx context.Context) (gate.Grant, error) { return p.w.approval(ctx, d, c) }),
+		step.When("deadline", func(ctx context.Context) (gate.Grant, error) { return "", step.Sleep(ctx, "deadline", 2*time.Hour) }),
+	)
+	if err == nil {
+		p.w.witness.tally("winners of selects")
+	}
+	return won.Value, err
+}
+
+func (w *world) hasSibling() bool {
+	return slices.ContainsFunc(w.deals, func(d deal) bool { return d.sibling })
+}
+
+// siblings are steps that fail beside the payments, now and then.
+func (p *process) siblings(ctx context.Context) error {
+	_, err := step.DoWith(ctx, "sibling", step.Options{Effect: posthouse.EffectRead}, func(ctx context.Context) (string, error) {
+		key := step.Key(ctx)
+		if n := p.w.witness.note(key, p.name, p.number); p.w.witness.draw(3, key, n) == 0 {
+			p.w.witness.tally("siblings failed")
+			return "", errors.New("the sibling fails")
+		}
+		return "", nil
+	})
+	return err
 }
 
 // approval asks people.
@@ -289,6 +352,15 @@ func (p *process) perform(ctx context.Context, d *deal, c payment) (out string, 
 		return step.Do(ctx, "do", pay)
 	case inPlace:
 		return pay(ctx)
+	case afterPart:
+		_, err := step.DoWith(ctx, "part", step.Options{Effect: posthouse.EffectWrite}, func(context.Context) (string, error) {
+			p.w.witness.tally("parts before effects")
+			return "reserved", nil
+		})
+		if err != nil {
+			return "", err
+		}
+		return pay(ctx)
 	}
 	out, err = step.Do(ctx, "do", pay)
 	if err != nil {
@@ -329,7 +401,10 @@ type asFlow struct{ *flow.App[order, string] }
 func (p *process) asFlow() asFlow {
 	a, err := flow.New("random", func(ctx context.Context, o order) (string, error) {
 		var all sync.WaitGroup
-		errs := make([]error, len(p.w.deals))
+		errs := make([]error, len(p.w.deals)+1)
+		if p.w.hasSibling() {
+			all.Go(func() { errs[len(p.w.deals)] = p.siblings(step.Unordered(ctx)) })
+		}
 		for i := range p.w.deals {
 			d := &p.w.deals[i]
 			if d.spare {
@@ -386,6 +461,9 @@ func (p *process) asGraph() asGraph {
 			continue
 		}
 		opt := graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: d.retries + 1, InitialDelay: -1}}
+		if d.timeout {
+			opt.Timeout = 500 * time.Millisecond
+		}
 		if !d.beside && stage != nil {
 			before, stage = stage, nil
 		}
@@ -422,6 +500,11 @@ func (p *process) asGraph() asGraph {
 			g.Edge(b, d.name)
 		}
 		stage = append(stage, last)
+	}
+	if p.w.hasSibling() {
+		g.Node("sibling", func(ctx context.Context, _ *order) error { return p.siblings(ctx) })
+		g.Edge(graph.Start, "sibling")
+		g.Edge("sibling", graph.End)
 	}
 	g.Node("count", func(_ context.Context, o *order) error { o.Round++; return nil })
 	for _, name := range stage {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,11 +25,12 @@ const (
 	shown           // what people were shown is what ran
 	confirmed       // after a lapse of the lease nothing that is on record runs again
 	recorded        // the record agrees with the witness
+	asked           // no outcome is unknown without a question to people, also where the thread has ended
 	rules           // how many there are
 )
 
 func (r rule) String() string {
-	return [...]string{"", "own grant", "no answer", "requesters", "assigned", "kept", "shown", "confirmed", "recorded"}[r]
+	return [...]string{"", "own grant", "no answer", "requesters", "assigned", "kept", "shown", "confirmed", "recorded", "asked"}[r]
 }
 
 // wrongPeople are ways to break [assigned].
@@ -77,7 +77,8 @@ type execution struct {
 	process       string
 	number        int // of the process, 0 for a worker
 	fate          fate
-	known         bool // a person has said what became of it
+	known         bool // a person has said that it did not act
+	settled       bool // a person has said that it did, or gave it up
 	idempotent    bool
 }
 
@@ -96,6 +97,7 @@ type witness struct {
 	count   map[string]int
 	arm     rule
 	bad     wrongPeople
+	lies    bool
 	verbose func(format string, a ...any)
 }
 
@@ -210,6 +212,17 @@ func (w *witness) noteUndone(at, deal string, content json.RawMessage) {
 	}
 }
 
+// noteSettled notes that people have said that an effect happened, or have given it up.
+func (w *witness) noteSettled(at, deal string, content json.RawMessage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, x := range w.all {
+		if x.at == at && x.deal == deal && bytes.Equal(x.content, canonical(content)) {
+			x.settled = true
+		}
+	}
+}
+
 // note is the function of a plain step.
 func (w *witness) note(key, process string, number int) int {
 	w.mu.Lock()
@@ -234,7 +247,7 @@ func (w *witness) dropped(at string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for key := range w.stands {
-		if strings.HasPrefix(key, at+"/") {
+		if place(key) == at {
 			delete(w.stands, key)
 		}
 	}
