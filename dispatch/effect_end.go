@@ -13,10 +13,17 @@ func (d *Dispatcher) End(ctx context.Context, id task.ClaimID, n task.Ending) er
 	if err := n.Check(); err != nil {
 		return err
 	}
-	return d.effects.change(ctx, id, &handler.Use{Name: n.Name, Occurrence: n.Occurrence}, func(e *effect) error { return e.end(ctx, &n) })
+	return d.effects.change(ctx, id, &handler.Use{Name: n.Name, Occurrence: n.Occurrence}, func(e *effect) error {
+		says, err := d.saysNotDone(ctx, e.claim, n.NotDone)
+		if err != nil {
+			return err
+		}
+		return e.end(ctx, &n, says)
+	})
 }
 
-func (e *effect) end(ctx context.Context, n *task.Ending) error {
+// end ends an attempt. says means that the worker's word counts, that nothing happened.
+func (e *effect) end(ctx context.Context, n *task.Ending, says bool) error {
 	nonce, mine, err := e.own()
 	if err != nil {
 		return err
@@ -39,8 +46,8 @@ func (e *effect) end(ctx context.Context, n *task.Ending) error {
 		return ended(n.Result != nil && s.Result.Value.Codec == n.Result.Codec && string(s.Result.Value.Data) == string(n.Result.Data))
 	case !s.IsOpen():
 		return ended(n.Failed != "")
-	case n.Failed != "" && len(s.Begun)-len(s.Undone) > 1:
-		return nil // an earlier attempt may have acted: this word does not say so of that
+	case n.Failed != "" && (!says || len(s.Begun)-len(s.Undone) > 1):
+		return nil // this attempt may have acted, or an earlier one, of which its word says nothing
 	case n.Failed != "":
 		failed, err := e.mark(handler.UseFailed, uint32(len(s.Undone)), newest.Effect, newest.Grant, n.Nonce, n.Failed)
 		if err != nil {

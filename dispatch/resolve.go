@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch/internal/claims"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -26,6 +27,10 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 	if v.Action == task.Abandon {
 		return d.releaseClaim(ctx, c)
 	}
+	v.NotDone, err = d.saysNotDone(ctx, c, v.NotDone)
+	if err != nil {
+		return err
+	}
 	o := outcome(c.Gate.Call, slot.Worker, &v, d.core.Now())
 	o.Began, o.Notes = c.Since(), v.Notes
 	if v.Action == task.Await {
@@ -42,4 +47,20 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 		return d.attempts.checkRepeated(ctx, id, &v)
 	}
 	return err
+}
+
+// notDoneFrom is the first protocol in which a worker says that an effect did not happen.
+const notDoneFrom = 3
+
+// saysNotDone reports whether a worker's word that an effect did not happen counts: of a protocol
+// before 3 it does not, and neither does that of a session that is not known any more.
+func (d *Dispatcher) saysNotDone(ctx context.Context, c *claims.Claim, word bool) (bool, error) {
+	if !word {
+		return false, nil
+	}
+	s, err := d.sessions.Find(ctx, c.ID.Session)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && s.Hello.Protocol >= notDoneFrom, err
 }

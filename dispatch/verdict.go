@@ -20,18 +20,12 @@ func outcome(c *posthouse.TaskCall, worker string, v *task.Verdict, now time.Tim
 	case task.Complete:
 		o.Output = v.Output
 	case task.FailPermanent:
-		o.Failed, o.Undone = v.Reason, true
-	case task.Unknown:
-		o.Unknown = true
-		if !c.Once() {
-			o.Next = commit.NextAttempt(c, now, v.Reason, 0)
+		o.Failed, o.Undone, o.Unknown = v.Reason, v.NotDone, !v.NotDone
+	case task.Fail, task.RetryAfter, task.Unknown:
+		o.Undone, o.Unknown = v.NotDone, !v.NotDone
+		if v.NotDone || !c.Once() { // another attempt repeats nothing
+			o.Next = commit.NextAttempt(c, now, v.Reason, v.Delay)
 		}
-		if o.Next == nil {
-			o.Failed = v.Reason
-		}
-	case task.Fail, task.RetryAfter:
-		o.Undone = true
-		o.Next = commit.NextAttempt(c, now, v.Reason, v.Delay)
 		if o.Next == nil {
 			o.Failed = v.Reason
 		}
@@ -41,7 +35,7 @@ func outcome(c *posthouse.TaskCall, worker string, v *task.Verdict, now time.Tim
 		var err error
 		o.Next, err = commit.NextIteration(c, now, v.Output)
 		if err != nil {
-			o.Failed = err.Error()
+			o.Failed, o.Unknown = err.Error(), true
 		}
 	case task.Await: // the caller says how the task goes on
 	default: // an action that is listed and not handled here must not count as done

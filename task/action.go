@@ -15,7 +15,7 @@ const (
 	Fail          Action = "fail"           // this attempt failed; another is made after a backoff, if one is left
 	FailPermanent Action = "fail-permanent" // it failed, and no other attempt would help
 	RetryAfter    Action = "retry-after"    // as Fail, and the next attempt begins after Delay
-	Unknown       Action = "unknown"        // as Fail, but an effect under a grant may have happened: it is settled before it is tried again
+	Unknown       Action = "unknown"        // as Fail, and the worker says that an effect under a grant may have happened
 	Pause         Action = "pause"          // it goes on after Delay; this counts as no attempt
 	Continue      Action = "continue"       // another iteration begins, with Output
 	Await         Action = "await"          // it goes on when Waits are over; this counts as no attempt
@@ -26,13 +26,14 @@ const (
 type actionRules struct {
 	action                             Action
 	output, reason, delay, name, waits bool
+	notDone                            bool
 }
 
 var actions = [...]actionRules{
 	{action: Complete, output: true},
-	{action: Fail, reason: true},
-	{action: FailPermanent, reason: true},
-	{action: RetryAfter, reason: true, delay: true},
+	{action: Fail, reason: true, notDone: true},
+	{action: FailPermanent, reason: true, notDone: true},
+	{action: RetryAfter, reason: true, delay: true, notDone: true},
 	{action: Unknown, reason: true},
 	{action: Pause, delay: true, name: true},
 	{action: Continue, output: true},

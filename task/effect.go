@@ -58,14 +58,15 @@ type Begun struct {
 	Key    string          `json:"key,omitempty"` // of the use: the same in all its attempts
 }
 
-// An Ending says what became of an effect that a claim began: its result, or why it did not act.
-// Without an Ending the outcome is unknown once the claim is over.
+// An Ending says what became of an effect that a claim began: its result, or why it failed. Without
+// an Ending, and after a failure that is not NotDone, the outcome is unknown once the claim is over.
 type Ending struct {
 	Name       string           `json:"name"`
 	Occurrence uint32           `json:"occurrence,omitempty"`
 	Nonce      string           `json:"nonce"`
 	Result     *posthouse.Value `json:"result,omitempty"`
-	Failed     string           `json:"failed,omitempty"` // at most 4,000 bytes
+	Failed     string           `json:"failed,omitempty"`  // at most 4,000 bytes
+	NotDone    bool             `json:"notDone,omitempty"` // the handler's word that nothing happened; goes with Failed
 }
 
 // Bounds of a nonce, in bytes.
@@ -145,6 +146,8 @@ func (e *Ending) Check() error {
 		return posthouse.Invalid("result", "or failed is required to end effect %.40q: one of them", e.Name)
 	case len(e.Failed) > posthouse.MaxText || !text.IsUTF8(e.Failed):
 		return posthouse.Invalid("failed", "must be at most %d bytes of text", posthouse.MaxText)
+	case e.NotDone && e.Failed == "":
+		return posthouse.Invalid("notDone", "goes with failed, which says why effect %.40q did not happen", e.Name)
 	case e.Result != nil:
 		return checkResult(e.Name, e.Result)
 	}

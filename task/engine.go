@@ -96,8 +96,11 @@ const (
 )
 
 // Protocol is the version of this interface that [Hello] names. Workers of version 1 do not
-// say the session of their claims, and engines take their calls without.
-const Protocol = 2
+// say the session of their claims, and engines take their calls without. Workers of versions 1 and 2
+// cannot say that an effect did not happen (NotDone): a verdict of theirs with an error leaves the
+// outcome of an effect under a grant unknown. Engines are upgraded first: they refuse a worker of a
+// version that they do not know.
+const Protocol = 3
 
 // A Hello says who a worker is.
 type Hello struct {

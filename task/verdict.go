@@ -36,6 +36,12 @@ type Verdict struct {
 	Name   string          `json:"name,omitempty"`   // of Pause, 1 to 200 bytes
 	Waits  []Wait          `json:"waits,omitempty"`  // of Await, 1 to [MaxWaits]: all that the execution waited for, in order
 
+	// NotDone is the handler's word that an effect under a grant did not happen. It goes with Fail,
+	// FailPermanent and RetryAfter. Without it the outcome of such a task is unknown, and it is settled
+	// before anything runs again; Delay counts then for an idempotent effect alone. A task without a
+	// grant does not need it.
+	NotDone bool `json:"notDone,omitempty"`
+
 	// Notes are on the execution, but for those on its steps. Await and Abandon have no notes: the
 	// handler runs again.
 	Notes []posthouse.Note `json:"notes,omitempty"`
@@ -80,6 +86,8 @@ func (v *Verdict) Check() error {
 		return v.misplaced("name", "goes", func(a *actionRules) bool { return a.name })
 	case len(v.Waits) > 0 && !is.waits:
 		return v.misplaced("waits", "go", func(a *actionRules) bool { return a.waits })
+	case v.NotDone && !is.notDone:
+		return v.misplaced("notDone", "goes", func(a *actionRules) bool { return a.notDone })
 	case is.reason && v.Reason == "":
 		return posthouse.Invalid("reason", "is required to %s", v.Action)
 	case len(v.Reason) > posthouse.MaxText || !text.IsUTF8(v.Reason):

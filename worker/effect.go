@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
 )
@@ -86,8 +87,8 @@ func (r *records) begin(b task.Beginning) (begun *task.Begun, err error) {
 	return begun, err
 }
 
-// run runs an effect that is on record as begun, and ends it. An error that leaves open
-// whether it happened does not end it.
+// run runs an effect that is on record as begun, and ends it. An error does not end it, unless the
+// function says that nothing happened, or did not begin.
 func (r *records) run(ctx context.Context, a *handler.Action, nonce string, begun *task.Begun) (v posthouse.Value, err error) {
 	end := task.Ending{Name: a.Name, Occurrence: a.Occurrence, Nonce: nonce, Result: &v}
 	began := false
@@ -96,11 +97,11 @@ func (r *records) run(ctx context.Context, a *handler.Action, nonce string, begu
 		began = true
 		v, err = a.Run(handler.WithKey(handler.With(ctx, inStep{&r.e.notes}), begun.Key), begun.Gate)
 	}
-	if began && err != nil && (ctx.Err() != nil || r.e.ctx.Err() != nil || task.Unclear(err)) {
+	if began && err != nil && !effect.IsNotDone(err) {
 		return v, err
 	}
 	if err != nil {
-		end.Result, end.Failed = nil, reasonOf(err)
+		end.Result, end.Failed, end.NotDone = nil, reasonOf(err), true
 	}
 	ended := r.e.repeat(func(ctx context.Context) error { return r.e.run.worker.engine.End(ctx, r.e.claim.ID, end) })
 	if err == nil {

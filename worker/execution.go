@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/task"
 )
@@ -107,14 +108,18 @@ func (e *execution) RetryAfter(err error, d time.Duration) error {
 	return e.give(e.failure(task.Verdict{Action: task.RetryAfter, Reason: reasonOf(err), Delay: d}, err))
 }
 
-// failure returns the verdict of a handler that failed. Of an effect under a grant it says
-// that the outcome is unknown, if the error leaves open whether it happened: a panic, a
-// handler that said nothing, an output that was refused, and errors that gate.Act takes so.
+// failure returns the verdict of a handler that failed. Of an effect under a grant only the
+// handler's word (gate.NotDone) says that it did not happen, unless the handler gave an output or
+// panicked. All else leaves that open.
 func (e *execution) failure(v task.Verdict, err error) task.Verdict {
 	e.mu.Lock()
 	acted := e.acted
 	e.mu.Unlock()
 	var p panicError
+	if !acted && !errors.As(err, &p) && effect.IsNotDone(err) {
+		v.NotDone = true
+		return v
+	}
 	if unclear := acted || err == nil || errors.As(err, &p) || task.Unclear(err); e.claim.Grant == "" || !unclear {
 		return v
 	}
@@ -273,7 +278,7 @@ func (e *execution) handle(h Handler) {
 	}
 	err = e.give(v)
 	if waits != nil && isRefused(err) { // a question that no engine asks
-		v = task.Verdict{Action: task.Fail, Reason: reasonOf(err)}
+		v = e.failure(task.Verdict{Action: task.Fail, Reason: reasonOf(err)}, err)
 		err = e.give(v)
 	}
 	if err != nil {

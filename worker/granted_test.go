@@ -47,7 +47,7 @@ func TestEffectUnderAGrant(t *testing.T) {
 		var c tally
 		s.work(s.d, "w1", func(w worker.Task) error {
 			if c.add("execution") == 1 {
-				return fmt.Errorf("the bank is away")
+				return gate.NotDone(fmt.Errorf("the bank is away"))
 			}
 			return w.Complete("paid " + string(w.Input()))
 		})

@@ -6,16 +6,19 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 )
 
 // Handle has fn handle the tasks of a name. The input is decoded from JSON, where one that
 // does not fit fails the task for good; what fn returns completes the task, unless fn gave
-// another verdict through t. An error fails the attempt ([Permanent], [RetryAfter]).
+// another verdict through t. An error fails the attempt ([Permanent], [RetryAfter]). If the task acts
+// under a grant, its outcome is unknown then, unless the error says that nothing happened
+// (gate.NotDone): people are asked before it runs again.
 func Handle[In, Out any](w *Worker, name string, fn func(t Task, in In) (Out, error)) {
 	w.HandleFunc(name, func(t Task) error {
 		var in In
 		if err := json.Unmarshal(t.Input(), &in); err != nil {
-			return Permanent(posthouse.Invalid("input", "of task %s does not fit a %s: %v", name, reflect.TypeFor[In](), err))
+			return effect.MarkNotDone(Permanent(posthouse.Invalid("input", "of task %s does not fit a %s: %v", name, reflect.TypeFor[In](), err)))
 		}
 		out, err := fn(t, in)
 		if err != nil {

@@ -151,8 +151,8 @@ type TaskOutcome struct {
 	Output json.RawMessage // of a task that is complete
 	Failed string          // why no further attempt is made, "" for a task that is complete
 
-	// Of a task under a grant: Unknown says that its effect may have happened, Undone that the
-	// attempt did not act. Withdrawn is why the task is taken back before a worker had it.
+	// Of a task under a grant: Unknown says that its effect may have happened, Undone that its
+	// worker said that it did not. Withdrawn is why the task is taken back before a worker had it.
 	Unknown, Undone bool
 	Withdrawn       string
 
@@ -193,7 +193,7 @@ func ResolveTask(ctx context.Context, c *Committer, at GateRef, o *TaskOutcome) 
 			return &posthouse.Decision{Verdict: posthouse.Cancel, By: o.By, Reason: o.Withdrawn}, nil
 		}
 		if o.Undone && g.Call.Grant != "" {
-			if err := addUse(tx, c.Rules, g, handler.UseUndone, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: o.By, Attempt: g.Call.Attempt}); err != nil {
+			if err := addUse(tx, c.Rules, g, handler.UseUndone, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: o.By, Attempt: g.Call.Attempt, NotDone: true}); err != nil {
 				return nil, err
 			}
 		}

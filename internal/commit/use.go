@@ -15,6 +15,7 @@ type UseRecord struct {
 	Call    posthouse.ID `json:"call"` // of the task
 	Worker  string       `json:"worker"`
 	Attempt int          `json:"attempt"`
+	NotDone bool         `json:"notDone,omitempty"` // the worker said so; earlier versions took it so of each error
 }
 
 // ClaimUse puts on record that a worker is about to have a task under a grant. Its errors are

@@ -116,7 +116,9 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 	case posthouse.Respond:
 		return decodeOutput(have, out)
 	case posthouse.Reject:
-		return &runs.RemoteError{Task: have.Call.Task, Gate: have.ID, Worker: d.By, Attempts: have.Call.Attempt, Reason: d.Reason}
+		return &runs.RemoteError{
+			Task: have.Call.Task, Gate: have.ID, Worker: d.By, Attempts: have.Call.Attempt, Reason: d.Reason, NotDone: use != nil && use.saidNotDone(have),
+		}
 	case commit.Parked:
 		return w.handler(ctx, have)
 	case posthouse.Expire:

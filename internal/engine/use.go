@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -139,6 +140,14 @@ func (e *Effect) workers(name string, after uint64) (all []commit.UseRecord) {
 		}
 	}
 	return all
+}
+
+// saidNotDone reports whether the worker that had a task of the use said that nothing happened.
+func (e *Effect) saidNotDone(g *posthouse.Gate) bool {
+	t := e.call.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !g.Decision.Unknown && slices.ContainsFunc(e.workers(handler.UseUndone, 0), func(u commit.UseRecord) bool { return u.Gate == g.ID && u.NotDone })
 }
 
 // lastFailed returns the last entry that says that the use did not act, 0 if there is no such

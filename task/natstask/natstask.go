@@ -239,7 +239,7 @@ func (s *server) refuse(ctx context.Context, method string, out *wire.Reply, hav
 	e := tooLarge("reply", have, most)
 	if c := out.Claim; c != nil {
 		s.log.Warn("a task cannot be given to a worker: the attempt failed", "gate", c.ID.Gate, "thread", c.Thread, "task", c.Task, "error", e)
-		if err := s.engine.Resolve(ctx, c.ID, task.Verdict{Action: task.Fail, Reason: e.Error()}); err != nil {
+		if err := s.engine.Resolve(ctx, c.ID, task.Verdict{Action: task.Fail, Reason: e.Error(), NotDone: true}); err != nil {
 			s.log.Warn("the attempt cannot be ended: the task comes back when the lease is over", "gate", c.ID.Gate, "error", err)
 		}
 	} else {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/worker"
 )
@@ -161,7 +162,7 @@ func (p *Program) judge(t worker.Task, c *process, o *outcome) error {
 	err := withTail(p.failure(c, o, cause), c)
 	var exit *exec.ExitError
 	if p.opt.Plain && cause == nil && o.err == nil && errors.As(c.err, &exit) && exit.ExitCode() == ExitNotDone {
-		return err
+		return effect.MarkNotDone(err)
 	}
 	return unclear(err)
 }

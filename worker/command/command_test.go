@@ -69,12 +69,12 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestOutcomes: under a grant a program that gave no verdict leaves open whether it acted; its
-// verdict and an exit code of its own say so.
+// TestOutcomes: under a grant a program that gave no verdict leaves open whether it acted. Only a
+// verdict with notDone, and an exit code for that, say that it did not.
 func TestOutcomes(t *testing.T) {
 	for name, unknown := range map[string]bool{
 		"unknown": true, "no verdict": true, "bad verdict": true, "exit code": true, "killed": true, "garbage": true, "plain fail": true, "plain garbage": true,
-		"fail": false, "permanent": false, "retry": false, "plain not done": false,
+		"fail": false, "permanent": false, "retry": false, "not done": false, "plain not done": false,
 	} {
 		for _, grant := range []posthouse.ID{"", "gate-1"} {
 			t.Run(name+" under "+string(grant), func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestOutcomes(t *testing.T) {
 					_ = tk.Fail(err) // as the worker does
 				}
 				v := tk.Verdict()
-				if v == nil || (v.Action == task.Unknown) != (unknown && grant != "") {
+				if v == nil || (v.Action == task.Unknown) != (unknown && grant != "") || v.NotDone != (strings.HasSuffix(name, "not done") && grant != "") {
 					t.Errorf("%+v", v)
 				}
 			})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/worker"
 )
@@ -224,6 +225,9 @@ func (d *dialogue) verdict(line []byte) error {
 		return err
 	}
 	reason := errors.New(v.Reason)
+	if v.NotDone {
+		reason = effect.MarkNotDone(reason)
+	}
 	switch v.Action {
 	case task.Complete:
 		return d.task.Complete(v.Output)

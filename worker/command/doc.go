@@ -48,7 +48,8 @@
 // it was edited to. "validFor" is for how long, and "edited" the gate with an edit that is proposed to
 // people of its own. The program then begins the effect under the answer's gate. After an answer with "act"
 // it is on record that the effect begins: the program does it on "content", passes "key" on as the
-// idempotency key, and ends it with a value, or with "failed" and why if it did not act. An answer with a
+// idempotency key, and ends it with a value, or with "failed" and why. "notDone":true says that it did not
+// happen; without it the outcome of what failed is unknown. An answer with a
 // value says that it is done. An effect that a program begins and does not end, because it gives its
 // verdict, ends, or is killed, has an unknown outcome: the next execution's "act" asks people what became
 // of it, unless it says "idempotent":true. One effect is open at a time.
@@ -61,6 +62,7 @@
 //	{"action":"complete","output":...}                              the task is done
 //	{"action":"fail","reason":"..."}                                another attempt is made, if one is left
 //	{"action":"fail-permanent","reason":"..."}                      no other attempt would help
+//	{"action":"fail","reason":"...","notDone":true}                 the same of an effect under a grant: it did not happen
 //	{"action":"retry-after","reason":"...","delay":5000000000}      as fail, and it begins after the delay, in nanoseconds
 //	{"action":"unknown","reason":"..."}                             as fail, but an effect under a grant may have happened
 //	{"action":"pause","name":"cool down","delay":60000000000}       the task goes on later
@@ -71,7 +73,7 @@
 // another may be given. A program that ends without a verdict has failed, whatever its exit
 // code. One that prints something else has failed and is ended. If the task runs an effect
 // under a grant, people are asked then whether it happened, as for the verdict unknown: only
-// fail, fail-permanent and retry-after say that it did not.
+// fail, fail-permanent and retry-after with "notDone":true say that it did not.
 //
 // The verdict ends the execution, so the program should end soon: the worker is told of it
 // by its next heartbeat, and ends the program then.

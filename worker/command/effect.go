@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
 )
@@ -17,11 +18,12 @@ type act struct {
 	Idempotent bool         `json:"idempotent"` // doing it again with the same key is safe
 }
 
-// An acted is what became of it: its result, or why it did not act.
+// An acted is what became of it: its result, or why it failed.
 type acted struct {
-	Name   string          `json:"name"`
-	Value  json.RawMessage `json:"value"`
-	Failed string          `json:"failed"`
+	Name    string          `json:"name"`
+	Value   json.RawMessage `json:"value"`
+	Failed  string          `json:"failed"`
+	NotDone bool            `json:"notDone"` // it did not happen; goes with Failed
 }
 
 // A License is what a program is to do, now that it is on record that it begins.
@@ -43,10 +45,10 @@ type openAct struct {
 // errNotEnded leaves open whether an effect happened.
 var errNotEnded = &posthouse.Error{Code: posthouse.CodeUnknown, Message: "the program ended before it said what became of its effect"}
 
-// errDidNotAct is an effect's error as the program said it.
-type errDidNotAct string
+// errFailed is an effect's error as the program said it.
+type errFailed string
 
-func (e errDidNotAct) Error() string { return string(e) }
+func (e errFailed) Error() string { return string(e) }
 
 // act begins an effect. One that is on record has its value.
 func (d *dialogue) act(data []byte) (reply, error) {
@@ -76,8 +78,11 @@ func (d *dialogue) act(data []byte) (reply, error) {
 			begun <- &License{Gate: g.ID, Content: g.Licensed(), By: g.Decision.By, Key: handler.Key(ctx)}
 			select {
 			case r := <-o.result:
-				if r.Failed != "" {
-					return posthouse.Value{}, errDidNotAct(r.Failed)
+				switch {
+				case r.NotDone:
+					return posthouse.Value{}, effect.MarkNotDone(errFailed(r.Failed))
+				case r.Failed != "":
+					return posthouse.Value{}, errFailed(r.Failed)
 				}
 				return posthouse.Value{Codec: posthouse.JSON.Name(), Data: r.Value}, nil
 			case <-over:
@@ -120,6 +125,8 @@ func (d *dialogue) acted(data []byte) (reply, error) {
 	switch {
 	case r.Failed != "" && len(r.Value) > 0:
 		return reply{}, posthouse.Invalid("acted", "has a value and failed: an effect that did not act has no result")
+	case r.NotDone && r.Failed == "":
+		return reply{}, posthouse.Invalid("notDone", "goes with failed, which says why effect %.200q did not happen", r.Name)
 	case len(r.Failed) > posthouse.MaxText:
 		return reply{}, posthouse.TooLarge("failed", len(r.Failed), posthouse.MaxText)
 	}
@@ -134,7 +141,7 @@ func (d *dialogue) acted(data []byte) (reply, error) {
 	o.result <- r
 	<-o.ended
 	delete(d.records.acts, r.Name)
-	var failed errDidNotAct
+	var failed errFailed
 	if errors.As(o.err, &failed) {
 		return reply{OK: true}, nil
 	}

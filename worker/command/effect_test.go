@@ -37,7 +37,7 @@ func pays(t command.Task, in *bufio.Reader) {
 			panic("it began twice")
 		}
 		if t.Attempt == 1 {
-			request(in, object{"acted": object{"name": "pay", "failed": "the bank is shut"}})
+			request(in, object{"acted": object{"name": "pay", "failed": "the bank is shut", "notDone": true}})
 			say(object{"action": "fail", "reason": "the bank is shut"})
 			return
 		}

@@ -84,6 +84,7 @@ var programs = map[string]func(t command.Task, in *bufio.Reader){
 	"pause":          func(command.Task, *bufio.Reader) { say(object{"action": "pause", "name": "nap", "delay": 1e9}) },
 	"continue":       func(command.Task, *bufio.Reader) { say(object{"action": "continue", "output": 1}) },
 	"unknown":        func(command.Task, *bufio.Reader) { say(object{"action": "unknown", "reason": "the line broke"}) },
+	"not done":       func(command.Task, *bufio.Reader) { say(object{"action": "fail", "reason": "refused", "notDone": true}) },
 	"plain not done": func(command.Task, *bufio.Reader) { os.Exit(command.ExitNotDone) },
 	"interrupt":      func(command.Task, *bufio.Reader) { say(object{"action": "interrupt"}) },
 	"no newline": func(command.Task, *bufio.Reader) {

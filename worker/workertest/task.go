@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/worker"
@@ -176,8 +177,12 @@ func (t *Task) RetryAfter(err error, d time.Duration) error {
 }
 
 // failure returns the verdict of a handler that failed, as a worker sends it: of an effect
-// under a grant (Claim.Grant) it is unknown, if the error leaves open whether it happened.
+// under a grant (Claim.Grant) only the handler's word says that it did not happen (gate.NotDone).
 func (t *Task) failure(v task.Verdict, err error) task.Verdict {
+	if t.Claim.Grant != "" && effect.IsNotDone(err) {
+		v.NotDone = true
+		return v
+	}
 	if t.Claim.Grant == "" || !task.Unclear(err) {
 		return v
 	}

@@ -228,6 +228,7 @@ func TestAttemptWithAMalformedBeginning(t *testing.T) {
 		}{
 			"both":      {task.Ending{Name: "pay", Nonce: good.Nonce, Result: value, Failed: "x"}, posthouse.ErrInvalid},
 			"neither":   {task.Ending{Name: "pay", Nonce: good.Nonce}, posthouse.ErrInvalid},
+			"its word":  {task.Ending{Name: "pay", Nonce: good.Nonce, NotDone: true}, posthouse.ErrInvalid},
 			"too large": {task.Ending{Name: "pay", Nonce: good.Nonce, Result: big}, posthouse.ErrTooLarge},
 		} {
 			if err := k.d.End(h.Context(), c.ID, n.end); !errors.Is(err, n.want) {
@@ -365,7 +366,7 @@ func TestHandlerBeginsAgain(t *testing.T) {
 			return must(k.d.Begin(h.Context(), c.ID, task.Beginning{Use: u, Nonce: "0123456789abcdef" + call}))(h)
 		}
 		first := begin(c, "1")
-		if err := k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef1", Failed: "the bank is shut"}); err != nil {
+		if err := k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef1", Failed: "the bank is shut", NotDone: true}); err != nil {
 			h.Fatal(err)
 		}
 		if g := h.grantIs(grant, grants.Decided); g.Uses[0].Failed != 1 || !g.Uses[0].Attempts[0].Undone {
@@ -391,7 +392,7 @@ func TestHandlerBeginsAgain(t *testing.T) {
 		if !third.Begins || third.Gate.ID != q.ID || first.Key != second.Key || second.Key != third.Key {
 			h.Errorf("first %+v, second %+v, third %+v", first, second, third)
 		}
-		if err := k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef4", Failed: "the bank is shut"}); err != nil {
+		if err := k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef4", Failed: "the bank is shut", NotDone: true}); err != nil {
 			h.Fatal(err)
 		}
 		h.grantIs(grant, grants.Unknown) // that it did not act this time says nothing of the time before
@@ -422,6 +423,25 @@ func TestHandlersEffectOfAnEndedTask(t *testing.T) {
 			if err := k.ends(c, "1"); !errors.Is(err, posthouse.ErrConflict) {
 				h.Errorf("%s: an end after that: %v", thread, err)
 			}
+		}
+	})
+}
+
+// TestHandlersErrorIsUnknown ends an effect with an error and no word that nothing happened: the next
+// attempt does not begin it, and asks people.
+func TestHandlersErrorIsUnknown(t *testing.T) {
+	onDesks(t, func(k *desk, app *flow.App[int, string]) {
+		h := k.house
+		grant, c := k.approved(app, "t")
+		must(k.begins(c, grant, "1"))(h)
+		if err := k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef1", Failed: "EOF"}); err != nil {
+			h.Fatal(err)
+		}
+		lose["fail"](k, c)
+		h.grantIs(grant, grants.Unknown)
+		next := k.claim()
+		if b := must(k.begins(next, grant, "2"))(h); b.Begins || !b.Waits {
+			h.Errorf("it began again: %+v", b)
 		}
 	})
 }

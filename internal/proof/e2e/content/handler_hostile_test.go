@@ -76,7 +76,7 @@ func TestAttemptToBeginByAnOldCall(t *testing.T) {
 		grant, c := k.approved(app, "t")
 		first := must(k.begins(c, grant, "1"))(h)
 		fail := func(call string) error {
-			return k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef" + call, Failed: "the bank is shut"})
+			return k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef" + call, Failed: "the bank is shut", NotDone: true})
 		}
 		for range 2 {
 			if err := fail("1"); err != nil {
@@ -122,7 +122,7 @@ func TestAttemptToFillTheLogByAttempts(t *testing.T) {
 			call := fmt.Sprint(n)
 			_, err = k.begins(c, grant, call)
 			if err == nil {
-				err = k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef" + call, Failed: "no"})
+				err = k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef" + call, Failed: "no", NotDone: true})
 			}
 		}
 		if !errors.Is(err, posthouse.ErrForbidden) || n > 21 {

@@ -116,7 +116,7 @@ func TestCheckedTasksKeepTheirAttempts(t *testing.T) {
 			if first == nil || first.Attempt != 1 || m.asked == before {
 				h.Fatalf("%+v, asked %d times and %d before", first, m.asked, before)
 			}
-			if err := k.d.Resolve(h.Context(), first.ID, task.Verdict{Action: task.Fail, Reason: "no route"}); err != nil {
+			if err := k.d.Resolve(h.Context(), first.ID, task.Verdict{Action: task.Fail, Reason: "no route", NotDone: true}); err != nil {
 				h.Fatal(err)
 			}
 			h.now = h.now.Add(time.Hour)

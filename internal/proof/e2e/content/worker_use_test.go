@@ -3,6 +3,7 @@ package content_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -210,7 +211,7 @@ func TestAWorkerSaysThatItDidNotAct(t *testing.T) {
 		defer k.stop()
 		grant, _ := approvedAtWorker(h, app)
 		c := k.claim()
-		if err := k.d.Resolve(h.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no funds"}); err != nil {
+		if err := k.d.Resolve(h.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no funds", NotDone: true}); err != nil {
 			h.Fatal(err)
 		}
 		if _, err := app.Resume(h.Context(), "t"); err == nil {
@@ -230,6 +231,47 @@ func TestAWorkerSaysThatItDidNotAct(t *testing.T) {
 			h.Errorf("result %+v", res)
 		}
 	})
+}
+
+// An error of a worker is no word that nothing happened, and neither is the word of a worker of an
+// older protocol, which says it of each error. Nobody gets the task again, and people are asked.
+func TestAWorkersErrorIsUnknown(t *testing.T) {
+	for name, v := range map[string]task.Verdict{
+		"fail":           {Action: task.Fail, Reason: "EOF"},
+		"fail-permanent": {Action: task.FailPermanent, Reason: "EOF"},
+		"retry-after":    {Action: task.RetryAfter, Reason: "EOF", Delay: time.Second},
+	} {
+		for protocol, word := range map[int]bool{task.Protocol: false, 2: true} {
+			t.Run(fmt.Sprint(name, " of protocol ", protocol), func(t *testing.T) {
+				onStores(t, func(h *house) {
+					app := paysAtWorker(h)
+					k := h.desk()
+					defer k.stop()
+					k.session = must(k.d.Connect(h.Context(), task.Hello{Protocol: protocol, Worker: "w1", Tasks: []string{"pay"}, Concurrency: 5}))(h).ID
+					grant, _ := approvedAtWorker(h, app)
+					c := k.claim()
+					v := v
+					v.NotDone = word
+					for range 2 { // its answer may be lost
+						if err := k.d.Resolve(h.Context(), c.ID, v); err != nil {
+							h.Fatal(err)
+						}
+					}
+					h.now = h.now.Add(time.Minute)
+					if again := k.claim(); again != nil {
+						h.Fatalf("attempt %d", again.Attempt)
+					}
+					if res := must(app.Resume(h.Context(), "t"))(h); res.Status != posthouse.StatusWaiting {
+						h.Fatalf("result %+v", res)
+					}
+					h.grantIs(grant, grants.Unknown)
+					if q := h.only("t"); q.Kind != gate.KindOutcome {
+						h.Fatalf("%+v", q)
+					}
+				})
+			})
+		}
+	}
 }
 
 // An approval that has lapsed by the time a worker comes is asked for again.
