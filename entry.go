@@ -118,8 +118,7 @@ const (
 	entryStory  = 3 // steps and checkpoints with their beginning and attempts, notes
 	entryNotice = 4 // notices, gates with a time at which people are reminded
 	entryTaken  = 5 // assignments that take a delegation back
-
-	entryReturned = 6 // signals that a wait returns
+	entrySettle = 6 // signals that a wait returns; gates that allow the verdicts of an unknown outcome, decisions and votes with them
 )
 
 // MaxRecords bounds an entry.
@@ -186,7 +185,7 @@ func (e *Entry) decode() (h entryHeader, err error) {
 // read decodes e's header into h, and reuses the memory of h.
 func (h *entryHeader) read(f *fields, e *Entry) error {
 	format := f.Byte()
-	if f.Err() == nil && (format < entryFormat || format > entryReturned) {
+	if f.Err() == nil && (format < entryFormat || format > entrySettle) {
 		return &Error{
 			Code: CodeNewer, Message: "an entry has format " + hex.EncodeToString([]byte{format}) + ", which this version does not know",
 			Hint: "use the version of posthouse that wrote it",

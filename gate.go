@@ -67,6 +67,8 @@ type Gate struct {
 
 	Call *TaskCall `json:"call,omitempty"` // of [GateTask]: what a worker is to do
 
+	Attempt *Attempt `json:"attempt,omitempty"` // of [GateOutcome]: which attempt it is about; nil in old records
+
 	Votes       []Decision   `json:"votes,omitempty"`       // of a quorum, oldest first
 	Assignments []Assignment `json:"assignments,omitempty"` // how the right to decide moved, oldest first
 	Notices     []Notice     `json:"notices,omitempty"`     // reminders, and who set it aside, oldest first
@@ -88,6 +90,10 @@ type GateRecord struct {
 
 	// Named says that the question itself names RequestedBy, by a rule of the program.
 	Named bool
+
+	// Settles says that the runtime asks about an effect with an unknown outcome. Only such a
+	// gate may allow [Happened], [Redo] and [GiveUp].
+	Settles bool
 
 	// Followed counts the results of the gate's task that follow it in its own entry,
 	// when a fork copies both.
@@ -116,6 +122,8 @@ const (
 	GateSignal  = "signal" // waits for the signal that [Gate.Signal] names
 	GateThread  = "thread" // waits for the end of another thread, which [Gate.Text] names; looks again at ExpiresAt
 	GateTask    = "task"   // waits for the worker that does what [Gate.Call] says, with the payload as its input
+	// GateOutcome is the question about an effect with an unknown outcome.
+	GateOutcome = "outcome"
 )
 
 // AsksPeople reports whether people decide the gate. The runtime decides those of kind
@@ -151,7 +159,7 @@ func (g *Gate) Allows(v Verdict) bool {
 	if len(g.Verdicts) == 0 {
 		return v.rules().OnGate
 	}
-	return slices.Contains(g.Verdicts, v)
+	return slices.Contains(g.Verdicts, g.Recorded(v))
 }
 
 // A Decision is the one answer to a gate.
@@ -247,6 +255,10 @@ func (g *Gate) Clone() *Gate {
 		e := *g.Escalation
 		e.To = slices.Clone(e.To)
 		c.Escalation = &e
+	}
+	if g.Attempt != nil {
+		a := *g.Attempt
+		c.Attempt = &a
 	}
 	if g.Call != nil {
 		call := *g.Call

@@ -91,7 +91,7 @@ func (g *Gate) Excluded(name string) bool {
 
 // BarsRequesters reports whether requesters may not answer the gate.
 func (g *Gate) BarsRequesters() bool {
-	return !g.AllowRequest && slices.ContainsFunc(GateVerdicts(), func(v Verdict) bool { return v.IsYes() && g.Allows(v) })
+	return !g.AllowRequest && slices.ContainsFunc(g.Choices(), Verdict.IsYes)
 }
 
 // Missing returns how many approvals a quorum still needs; 0 for a gate that takes one
@@ -100,16 +100,19 @@ func (g *Gate) Missing() int {
 	if g.Quorum == nil {
 		return 0
 	}
-	return max(0, g.Quorum.Need-g.count(Approve))
-}
-
-func (g *Gate) count(v Verdict) (n int) {
+	n := g.Quorum.Need
 	for i := range g.Votes {
-		if g.Votes[i].Verdict == v {
-			n++
+		if g.Votes[i].Verdict.IsYes() {
+			n--
 		}
 	}
-	return n
+	return max(0, n)
+}
+
+// TakesVote reports whether a decision with the verdict is one vote of several: with [Happened] and
+// [GiveUp] one person settles an outcome, and [Cancel] withdraws any question.
+func (g *Gate) TakesVote(v Verdict) bool {
+	return g.Quorum != nil && v != Cancel && (v.rules().Vote || !v.rules().Settle)
 }
 
 // A Delegation hands the right to decide a gate to somebody else.

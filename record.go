@@ -183,7 +183,9 @@ func (rec *Record) head(f *fields) {
 func (rec *Record) format() byte {
 	switch s, g, c := rec.Step, rec.Gate, rec.Checkpoint; {
 	case rec.Take != nil && rec.Take.Returned:
-		return entryReturned
+		return entrySettle
+	case g != nil && g.Settles, rec.Decision != nil && rec.Decision.Verdict.rules().Settle, rec.Vote != nil && rec.Vote.Verdict.rules().Settle:
+		return entrySettle
 	case rec.Assignment != nil && rec.Assignment.TakesBack != 0:
 		return entryTaken
 	case rec.Notice != nil, g != nil && !g.RemindAt.IsZero():

@@ -22,6 +22,7 @@ type GateInfo struct {
 	Content    Hash      `json:"content,omitzero"`     // digest of what is shown, salted with bytes of the body
 	Supersedes ID        `json:"supersedes,omitempty"` // the gate that it replaces
 	RemindAt   time.Time `json:"remindAt,omitzero"`    // the first reminder
+	Settles    bool      `json:"settles,omitempty"`    // it allows the verdicts of an unknown outcome
 }
 
 func (g *GateInfo) fields(f *fields, format byte) {
@@ -39,6 +40,9 @@ func (g *GateInfo) fields(f *fields, format byte) {
 	}
 	if format >= entryNotice {
 		f.Moment(&g.RemindAt)
+	}
+	if format >= entrySettle {
+		f.Flag(&g.Settles)
 	}
 }
 
@@ -164,6 +168,10 @@ func ReadGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
 	}
 	g.ID, g.Thread, g.Branch, g.Seq, g.Hash, g.Decision = r.Gate.ID, e.Thread, r.Gate.Branch, e.Seq, e.Hash, nil
 	g.Votes, g.Assignments, g.Notices, g.Record.Followed, g.Record.Salt = nil, nil, nil, b.Followed, b.Salt
+	if g.settles() != r.Gate.Settles {
+		return nil, Corrupt("gate %s at entry %d of thread %q allows other verdicts than its header says", r.Gate.ID, e.Seq, e.Thread)
+	}
+	g.Record.Settles = r.Gate.Settles
 	if r.Gate.Content != g.Digest() {
 		return nil, Corrupt("gate %s at entry %d of thread %q does not show what its header has the digest of", r.Gate.ID, e.Seq, e.Thread)
 	}

@@ -64,7 +64,7 @@ func (t *TakeInfo) fields(f *fields, format byte) {
 	f.branch(&t.Branch)
 	f.Text(&t.Name)
 	f.Number(&t.Signal)
-	if format < entryReturned {
+	if format < entrySettle {
 		return
 	}
 	if f.Flag(&t.Returned); t.Returned {

@@ -9,7 +9,8 @@ import (
 type Verdict string
 
 // The verdicts. People choose among the first four. The runtime records Expire and
-// Cancel, too. A missing answer is never an approval.
+// Cancel, too. A missing answer is never an approval. Only the question about an effect with
+// an unknown outcome allows the last three ([Gate.AsksOutcome]).
 const (
 	Approve Verdict = "approve" // go on as proposed
 	Reject  Verdict = "reject"  // do not
@@ -17,6 +18,10 @@ const (
 	Respond Verdict = "respond" // answer in place of the action
 	Expire  Verdict = "expire"  // the deadline passed
 	Cancel  Verdict = "cancel"  // the question was withdrawn
+
+	Happened Verdict = "happened" // the effect was done; the value is its result
+	Redo     Verdict = "redo"     // it was not, and is to be done now: a renewed approval
+	GiveUp   Verdict = "give-up"  // it is never done
 )
 
 // A VerdictInfo has the rules of a verdict: who may give it, what it carries and what it
@@ -29,6 +34,7 @@ type VerdictInfo struct {
 	Past    string // for a person who reads a decision, as in "approved"
 
 	OnGate bool   // a gate may allow it, and does if it names no verdicts
+	Settle bool   // the question about an effect with an unknown outcome may allow it, no other gate
 	Given  bool   // people give it; otherwise only the runtime does
 	Vote   bool   // it may be a vote of a quorum, unless the gate's verdicts leave it out
 	Value  string // what its value is, as in "changed values"; "" if it takes no value
@@ -59,6 +65,9 @@ var verdicts = [...]VerdictInfo{
 	},
 	{Verdict: Expire, Code: 5, Means: "the deadline passed", Past: "expired", No: true},
 	{Verdict: Cancel, Code: 6, Means: "withdraw the question", Past: "cancelled", Given: true, No: true},
+	{Verdict: Happened, Code: 7, Means: "it was done, with this result", Past: "reported as done", Settle: true, Given: true, Value: "result"},
+	{Verdict: Redo, Code: 8, Means: "it was not done, do it now", Past: "ordered again", Settle: true, Given: true, Vote: true, Yes: true},
+	{Verdict: GiveUp, Code: 9, Means: "leave it, permanently", Past: "given up", Settle: true, Given: true, No: true},
 }
 
 // verdictCodes has each verdict at its code.
@@ -76,14 +85,20 @@ func Verdicts() []VerdictInfo { return slices.Clone(verdicts[:]) }
 // GateVerdicts returns the verdicts that a gate may allow.
 func GateVerdicts() []Verdict { return verdictsIf(func(v *VerdictInfo) bool { return v.OnGate }) }
 
-// GivenVerdicts returns the verdicts that people give: those of gates, and [Cancel].
+// SettleVerdicts returns the verdicts of the question about an effect with an unknown outcome.
+func SettleVerdicts() []Verdict { return verdictsIf(func(v *VerdictInfo) bool { return v.Settle }) }
+
+// GivenVerdicts returns the verdicts that people give: those of gates, of unknown outcomes, and
+// [Cancel].
 func GivenVerdicts() []Verdict { return verdictsIf(func(v *VerdictInfo) bool { return v.Given }) }
 
 // ValueVerdicts returns the verdicts that take a value.
 func ValueVerdicts() []Verdict { return verdictsIf(func(v *VerdictInfo) bool { return v.Value != "" }) }
 
-// VoteVerdicts returns the votes of a quorum.
-func VoteVerdicts() []Verdict { return verdictsIf(func(v *VerdictInfo) bool { return v.Vote }) }
+// VoteVerdicts returns the votes of a quorum. [Redo] is a vote, too, where an unknown outcome has one.
+func VoteVerdicts() []Verdict {
+	return verdictsIf(func(v *VerdictInfo) bool { return v.Vote && v.OnGate })
+}
 
 func verdictsIf(fits func(*VerdictInfo) bool) (list []Verdict) {
 	for i := range verdicts {
@@ -142,7 +157,7 @@ func KnownVerdict(v Verdict) bool { return v.rules().OnGate }
 
 // Title is the verdict as the label of a button.
 func (i VerdictInfo) Title() string {
-	return strings.ToUpper(string(i.Verdict[:1])) + string(i.Verdict[1:])
+	return strings.ToUpper(string(i.Verdict[:1])) + strings.ReplaceAll(string(i.Verdict[1:]), "-", " ")
 }
 
 // Summary says in one line what giving the verdict means, as in "Approve: go on as proposed".

@@ -56,7 +56,7 @@ func TestVerdictsAreComplete(t *testing.T) {
 		if v.Yes && v.No {
 			t.Errorf("verdict %s is a yes and a no", v.Verdict)
 		}
-		if !v.OnGate && (v.Vote || v.Yes || v.Value != "") || v.OnGate && !v.Given {
+		if (!v.OnGate && !v.Settle && (v.Vote || v.Yes || v.Value != "")) || (v.OnGate || v.Settle) && !v.Given || v.OnGate && v.Settle {
 			t.Errorf("verdict %s may be allowed by a gate: %v; given by people: %v; a vote: %v; a yes: %v; has a value: %v", v.Verdict, v.OnGate, v.Given, v.Vote, v.Yes, v.Value != "")
 		}
 		if v.OnGate != (v.Tool != "") || v.OnGate != (v.ToolMeans != "") || v.OnGate && tools[v.Tool] {
@@ -73,7 +73,7 @@ func TestVerdictsAreComplete(t *testing.T) {
 
 // TestVerdictCodesStay fails if a verdict on record would be read as another one.
 func TestVerdictCodesStay(t *testing.T) {
-	for i, want := range []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit, posthouse.Respond, posthouse.Expire, posthouse.Cancel} {
+	for i, want := range []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit, posthouse.Respond, posthouse.Expire, posthouse.Cancel, posthouse.Happened, posthouse.Redo, posthouse.GiveUp} {
 		if got := want.Info().Code; got != uint64(i+1) {
 			t.Errorf("verdict %s has code %d, on record it is %d", want, got, i+1)
 		}

@@ -25,13 +25,16 @@ func Check(g *posthouse.Gate) error {
 		return nil
 	}
 	for _, v := range g.Verdicts {
-		if !v.Info().Vote {
+		if !v.Info().Vote && !v.Info().Settle {
 			return posthouse.Invalid("verdicts", "of a quorum are %s, not %s", posthouse.JoinVerdicts(posthouse.VoteVerdicts(), " and "), v)
 		}
 	}
 	n := q.Of
 	if len(g.Assignees) > 0 {
 		n = len(slices.DeleteFunc(people, func(d Decider) bool { return g.Excluded(d.Name) }))
+	}
+	if g.AsksOutcome() {
+		return nil // it must be asked; the votes are those of the gate that licensed the effect
 	}
 	switch {
 	case q.Need < 2:

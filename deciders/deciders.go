@@ -110,7 +110,10 @@ func OpenTo(g *posthouse.Gate, name string, at time.Time) bool {
 func Met(g *posthouse.Gate, at time.Time) posthouse.Verdict {
 	q := g.Quorum
 	if g.Missing() == 0 {
-		return posthouse.Approve
+		return g.Votes[len(g.Votes)-1].Verdict // the last one was a yes
+	}
+	if g.AsksOutcome() {
+		return "" // its votes are all for the same
 	}
 	if !q.Outvote {
 		if slices.ContainsFunc(g.Votes, func(v posthouse.Decision) bool { return v.Verdict == posthouse.Reject }) {

@@ -18,7 +18,8 @@ func MayGive(g *posthouse.Gate, d *posthouse.Decision, at time.Time) error {
 	}
 	withdraws := d.Verdict == posthouse.Cancel
 	right, ok := Right(g, d.By, at)
-	switch own := g.Quorum == nil && !d.Verdict.IsNo(); {
+	votes := g.TakesVote(d.Verdict)
+	switch own := !votes && !d.Verdict.IsNo(); {
 	case !g.AsksPeople() && !withdraws:
 		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
 	case !g.Allows(d.Verdict):
@@ -31,7 +32,7 @@ func MayGive(g *posthouse.Gate, d *posthouse.Decision, at time.Time) error {
 		return forbidden(d.Actor+" asked for this and cannot approve it in the name of "+d.By+" either", ownRequestHint)
 	case own && slices.ContainsFunc(right.Via, g.Excluded):
 		return forbidden(d.By+" was given this by somebody who asked for it", ownRequestHint)
-	case g.Quorum != nil && !withdraws:
+	case votes:
 		return mayVote(g, d, right)
 	}
 	return nil

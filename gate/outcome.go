@@ -12,7 +12,7 @@ import (
 
 // KindOutcome is the kind of the question that [Act] asks about an effect with an
 // unknown outcome.
-const KindOutcome = "outcome"
+const KindOutcome = posthouse.GateOutcome
 
 // The outcomes of an attempt, once it is settled.
 const (
@@ -65,7 +65,7 @@ func (a *action[T, Out]) outcome(ctx context.Context, under *posthouse.Gate, att
 	if err != nil {
 		schema = nil
 	}
-	return a.reader().Outcome(ctx, a.task.Session().Ledger().Core(), a.name, under, attempt, payload, schema)
+	return a.reader().Outcome(ctx, a.task.Session().Ledger().Core(), a.task.Gates(), a.name, under, attempt, payload, schema)
 }
 
 // reconcile asks the program what became of an attempt. It asks people if the
@@ -79,9 +79,14 @@ func (a *action[T, Out]) reconcile(ctx context.Context, q posthouse.Gate, asked 
 		err = engine.Guard(func() error { out, done, err = a.opt.Reconcile(ctx, content); return err })
 		return out, done, err
 	}
-	decided, done, err := license.AskOutcome(ctx, a.task.Gates(), q)
-	if err != nil || !done {
+	decided, how, err := license.AskOutcome(ctx, a.task.Gates(), q)
+	switch {
+	case err != nil:
 		return out, false, err
+	case how == posthouse.Redo:
+		return out, false, nil
+	case how != posthouse.Happened:
+		return out, false, license.Refused(decided)
 	}
 	if err := json.Unmarshal(decided.Decision.Value, &out); err != nil {
 		return out, false, unfit(decided, decided.Decision, err)

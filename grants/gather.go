@@ -12,9 +12,6 @@ import (
 // completed there, as in "external" or "read+write".
 const labelEffect = "effect"
 
-// kindOutcome is the kind of the question about an effect with an unknown outcome.
-const kindOutcome = "outcome"
-
 // A Gatherer collects the effects of a log, as its entries are added in order.
 type Gatherer struct {
 	uses  []Use
@@ -96,7 +93,7 @@ func (g *Gatherer) Note(e *posthouse.Entry, r *posthouse.Record) {
 	switch {
 	case r.Gate != nil:
 		if u := g.around(e, r.Gate.Branch, r.Gate.Task, r.Gate.Name); u >= 0 {
-			if r.Gate.Kind == kindOutcome {
+			if r.Gate.Kind == posthouse.GateOutcome {
 				g.uses[u].waiting.unknown = true
 				return
 			}

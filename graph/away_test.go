@@ -143,8 +143,11 @@ func travel(t *testing.T, below posthouse.Store, at int) *stalling.Outage {
 			}
 			app = second
 			d := posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}
-			if g.Kind == gate.KindOutcome && j.calls["pay"] > 0 { // the result was not recorded
-				d.Verdict, d.Value = posthouse.Respond, []byte("1")
+			if g.Kind == gate.KindOutcome {
+				d.Verdict = posthouse.Redo
+				if j.calls["pay"] > 0 { // the result was not recorded
+					d.Verdict, d.Value = posthouse.Happened, []byte("1")
+				}
 			}
 			must.Get(people.Decide(t.Context(), g.ID, d))(t)
 		}

@@ -51,14 +51,18 @@ func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 		if _, err := commit.RecordEscalation(tx, g); err != nil {
 			return nil, err
 		}
+		if err := g.CheckWord(d.Verdict); err != nil {
+			return nil, err
+		}
 		one := d
+		one.Verdict = g.Recorded(d.Verdict)
 		if err := l.substitute(tx, g, &one); err != nil {
 			return nil, err
 		}
 		if err := mayDecide(l.core, g, &one, checked, tx.At); err != nil {
 			return nil, err
 		}
-		if g.Quorum != nil && one.Verdict != posthouse.Cancel {
+		if g.TakesVote(one.Verdict) {
 			return commit.AddVote(tx, g, &one)
 		}
 		return &one, nil

@@ -182,7 +182,7 @@ func (w *forkWalk) gate(seq uint64, g *posthouse.GateInfo) {
 	switch {
 	case seq <= w.upTo && w.line.Sees(g.Branch, seq):
 		w.open[g.ID] = &asked
-	case seq > w.upTo && branchName(g.Branch) == branchName(w.source.Branch) && g.Supersedes == "" && kind != kindOutcome:
+	case seq > w.upTo && branchName(g.Branch) == branchName(w.source.Branch) && g.Supersedes == "" && kind != posthouse.GateOutcome:
 		w.asks(asked) // one about an outcome comes of an attempt, which is among those that were tried
 	}
 }

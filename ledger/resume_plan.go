@@ -99,9 +99,6 @@ type outcome struct {
 	seq     uint64
 }
 
-// kindOutcome is the kind of the question about an effect with an unknown outcome.
-const kindOutcome = "outcome"
-
 // walk reads what the unfinished executions of the branch have on record.
 func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (map[string]outcome, error) {
 	line, err := l.core.Logs.Reader(ctx, h.Thread).Lineage(h)
@@ -110,7 +107,7 @@ func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (
 	}
 	scratch := &ForkPlan{}
 	w := newForkWalk(scratch, line, h, ^uint64(0), map[string]int{})
-	outcomes, asked := map[string]outcome{}, map[posthouse.ID]string{}
+	outcomes, asked := map[string]outcome{}, map[posthouse.ID]*posthouse.GateInfo{}
 	for e, err := range l.core.Logs.InOrder(ctx, h.Thread, posthouse.Range{From: line[len(line)-1].From, Headers: true}) {
 		if err != nil {
 			return nil, err
@@ -122,12 +119,13 @@ func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (
 		w.entry(e, recs)
 		for i := range recs {
 			switch r := &recs[i]; {
-			case r.Gate != nil && r.Gate.Kind == kindOutcome && line.Sees(r.Gate.Branch, e.Seq):
-				if end := strings.LastIndex(r.Gate.Name, handler.Nested); end >= 0 {
-					asked[r.Gate.ID] = effectKey(r.Gate.Task, r.Gate.Name[:end])
+			case r.Gate != nil && r.Gate.Kind == posthouse.GateOutcome && line.Sees(r.Gate.Branch, e.Seq):
+				if strings.Contains(r.Gate.Name, handler.Nested) {
+					asked[r.Gate.ID] = r.Gate
 				}
-			case r.Decision != nil && asked[r.Decision.Gate] != "":
-				outcomes[asked[r.Decision.Gate]] = outcome{r.Decision.Verdict, e.Seq}
+			case r.Decision != nil && asked[r.Decision.Gate] != nil:
+				g := asked[r.Decision.Gate]
+				outcomes[effectKey(g.Task, g.Name[:strings.LastIndex(g.Name, handler.Nested)])] = outcome{g.Said(r.Decision.Verdict), e.Seq}
 			}
 		}
 	}

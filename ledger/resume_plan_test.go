@@ -95,10 +95,10 @@ func TestPlanResumeOfAnUnknownOutcome(t *testing.T) {
 	if _, err := ledger.PlanResume(ctx, l, "invoice-2", ""); !errors.Is(err, posthouse.ErrConflict) {
 		t.Errorf("a branch that waits: %v", err)
 	}
-	must.Get(l.Decide(ctx, info.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "dana"}))(t)
+	must.Get(l.Decide(ctx, info.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.GiveUp, By: "dana"}))(t)
 	_, _ = app.Resume(ctx, "invoice-2")
 	p = must.Get(ledger.PlanResume(ctx, l, "invoice-2", ""))(t)
-	if len(p.Acts) != 1 || p.Acts[0].Outcome != posthouse.Reject || p.Acts[0].Asks || p.Acts[0].Status != grants.Unknown {
+	if len(p.Acts) != 1 || p.Acts[0].Outcome != posthouse.GiveUp || p.Acts[0].Asks || p.Acts[0].Status != grants.Unknown {
 		t.Errorf("given up, it acts by %+v", p.Acts)
 	}
 }

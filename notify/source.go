@@ -76,9 +76,6 @@ func (s *source) messages(ctx context.Context, r *posthouse.Event) ([]*Message, 
 	return nil, nil
 }
 
-// kindOutcome is the kind of the question about an effect with an unknown outcome.
-const kindOutcome = "outcome"
-
 // asksPeople reports whether a gate is one that people are told of: not a wait of the runtime, nor a
 // copy, which is for reading.
 func asksPeople(g *posthouse.Gate) bool {
@@ -102,7 +99,7 @@ func (s *source) opened(ctx context.Context, r *posthouse.Event) ([]*Message, er
 	opened.Decision, opened.Votes, opened.Assignments = nil, nil, nil
 	about := Data{Thread: r.Thread, Branch: g.Branch, Seq: r.Seq, Program: program, Gate: gateOf(opened, s.url)}
 	all := s.make(nil, GateOpened, r, about, opened, string(g.ID))
-	if g.Kind == kindOutcome {
+	if g.Kind == posthouse.GateOutcome {
 		name := g.Name
 		if i := strings.LastIndexByte(name, '>'); i > 0 {
 			name = name[:i] // the question is asked within the effect

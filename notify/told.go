@@ -104,7 +104,7 @@ func (n *Notifier) happened(ctx context.Context, g *posthouse.Gate) (all []*happ
 	d := g.Decision
 	if d == nil || d.Seq != g.Seq { // else a policy of the program answered at once
 		add(GateOpened, g.CreatedAt, g.Seq, false, Data{})
-		if g.Kind == kindOutcome {
+		if g.Kind == posthouse.GateOutcome {
 			add(EffectUnknown, g.CreatedAt, g.Seq, false, Data{})
 		}
 	}

@@ -33,6 +33,22 @@ func Respond(by string, v any) posthouse.Decision {
 	return posthouse.Decision{Verdict: posthouse.Respond, By: by, Value: encode(v)}
 }
 
+// Happened says of an effect with an unknown outcome that it was done, with its result. It panics if v
+// does not encode as JSON.
+func Happened(by string, v any) posthouse.Decision {
+	return posthouse.Decision{Verdict: posthouse.Happened, By: by, Value: encode(v)}
+}
+
+// Redo has an effect with an unknown outcome done again.
+func Redo(by string) posthouse.Decision {
+	return posthouse.Decision{Verdict: posthouse.Redo, By: by}
+}
+
+// GiveUp leaves an effect with an unknown outcome permanently, with a reason.
+func GiveUp(by, reason string) posthouse.Decision {
+	return posthouse.Decision{Verdict: posthouse.GiveUp, By: by, Reason: reason}
+}
+
 func encode(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -96,10 +112,10 @@ func (e *Env) take(g *posthouse.Gate) (posthouse.Decision, bool) {
 	}
 	for _, tool := range e.opt.Tools {
 		if result, happened := tool.outcome(g.Payload); happened {
-			return posthouse.Decision{Verdict: posthouse.Respond, By: settler(g), Value: result, Reason: "the tool was called"}, true
+			return posthouse.Decision{Verdict: posthouse.Happened, By: settler(g), Value: result, Reason: "the tool was called"}, true
 		}
 	}
-	return posthouse.Decision{Verdict: posthouse.Approve, By: settler(g), Reason: "no tool was called"}, true
+	return posthouse.Decision{Verdict: posthouse.Redo, By: settler(g), Reason: "no tool was called"}, true
 }
 
 // settler returns who says what became of an effect: somebody who may.

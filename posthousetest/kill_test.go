@@ -132,7 +132,7 @@ func TestOutcomeWithoutATool(t *testing.T) {
 	if all := th.Effects(); len(all) != 1 || all[0].Status != grants.Unknown {
 		t.Errorf("the effects are %+v", all)
 	}
-	env.Answer("outcome", posthousetest.Respond("ann", "receipt by mail"))
+	env.Answer("outcome", posthousetest.Happened("ann", "receipt by mail"))
 	var out string
 	if th.Done().Decode("output", &out); out != "receipt by mail" {
 		t.Errorf("the output is %q", out)

@@ -67,11 +67,11 @@ func decideOnce(r *api.Request, l *ledger.Ledger, gate posthouse.ID, d *posthous
 	if lost != nil {
 		return nil, err
 	}
-	if g.Decision != nil && sameDecision(g.Decision, d, r.Reserved.At) {
+	if g.Decision != nil && sameDecision(g, g.Decision, d, r.Reserved.At) {
 		return g, nil
 	}
 	for i := range g.Votes {
-		if sameDecision(&g.Votes[i], d, r.Reserved.At) {
+		if sameDecision(g, &g.Votes[i], d, r.Reserved.At) {
 			return g, nil
 		}
 	}
@@ -79,8 +79,8 @@ func decideOnce(r *api.Request, l *ledger.Ledger, gate posthouse.ID, d *posthous
 }
 
 // sameDecision reports whether a decision on record is the one that a request sends, since a time.
-func sameDecision(have, sent *posthouse.Decision, since time.Time) bool {
-	return have.Verdict == sent.Verdict && have.By == sent.By && have.Actor == sent.Actor && have.Reason == sent.Reason && have.Token == sent.Token &&
+func sameDecision(g *posthouse.Gate, have, sent *posthouse.Decision, since time.Time) bool {
+	return have.Verdict == g.Recorded(sent.Verdict) && have.By == sent.By && have.Actor == sent.Actor && have.Reason == sent.Reason && have.Token == sent.Token &&
 		sameJSON(have.Value, sent.Value) && !have.At.Before(since)
 }
 

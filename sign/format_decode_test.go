@@ -31,6 +31,15 @@ func (c *cursor) bool(what string) bool {
 	return b == 1
 }
 
+// verdict reads what a decision or a vote says.
+func (c *cursor) verdict() int {
+	v := c.below(10, "verdict")
+	if v > 6 {
+		c.need(6)
+	}
+	return v
+}
+
 // story reads how long an attempt took and how many there were.
 func (c *cursor) story() {
 	if took, attempts := c.uint("took, milliseconds"), c.below(1<<32, "attempts"); took != 0 || attempts != 0 {
@@ -335,11 +344,14 @@ func (c *cursor) record(thread string) *record {
 		if c.from(4) && c.uint("first reminder") != 0 {
 			c.need(4)
 		}
+		if c.from(6) && c.bool("settles") {
+			c.need(6)
+		}
 	case 4:
-		r.id, r.gateSeq, r.verdict = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.below(7, "verdict")
+		r.id, r.gateSeq, r.verdict = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.verdict()
 		c.str("by")
 	case 10:
-		r.id, r.gateSeq, r.prior, r.verdict = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.uint("prior"), c.below(7, "verdict")
+		r.id, r.gateSeq, r.prior, r.verdict = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.uint("prior"), c.verdict()
 		c.str("by")
 	case 11:
 		r.id, r.gateSeq, r.prior = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.uint("prior")

@@ -80,6 +80,49 @@ func laterThread(t testing.TB, l *ledger.Ledger, c *clock) {
 	must.Get(l.RestartStep(ctx, wait.Checkpoint.ID, nil))(t)
 }
 
+// settledPath has a thread with what format 6 added.
+const settledPath = "testdata/settled.json"
+
+func readSettled(t testing.TB) *goldenFile {
+	t.Helper()
+	g := &goldenFile{}
+	must.Do(t, json.Unmarshal(must.Get(os.ReadFile(settledPath))(t), g))
+	return g
+}
+
+// TestSettledIsWritten writes the third golden file, when asked and if there is none.
+func TestSettledIsWritten(t *testing.T) {
+	if _, err := os.Stat(settledPath); err == nil || !*update {
+		return
+	}
+	key, store, c := goldenKey(t), memstore.New(), newClock()
+	l := openLedger(t, store, key, c.Now)
+	settledThread(t, l)
+	data := must.Get(json.MarshalIndent(goldenOf(t, l, store, key), "", "\t"))(t)
+	must.Do(t, os.WriteFile(settledPath, append(data, '\n'), 0o644))
+}
+
+// settledThread asks about three effects with an unknown outcome: one happened, one is voted on and done
+// again, one is given up.
+func settledThread(t testing.TB, l *ledger.Ledger) {
+	t.Helper()
+	ctx := t.Context()
+	about := func(effect string, number int, q *posthouse.Quorum) posthouse.Gate {
+		return posthouse.Gate{
+			Name: effect + ">outcome", Kind: posthouse.GateOutcome, Task: "1/pay", Verdicts: posthouse.SettleVerdicts(), Quorum: q, Payload: json.RawMessage(`{"amount":12.5}`),
+			Attempt: &posthouse.Attempt{Effect: effect, Number: number, Under: "my-gate"}, Record: posthouse.GateRecord{Settles: true},
+		}
+	}
+	wait := must.Get(l.Commit(ctx, &ledger.Draft{
+		Thread: "order-7", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: "pay", Next: []string{"pay"}, Parts: []posthouse.Part{{Name: "n", Data: []byte("1")}}},
+		Gates: []posthouse.Gate{about("transfer", 1, nil), about("mail", 2, &posthouse.Quorum{Need: 2}), about("book[1]", 1, nil)},
+	}))(t)
+	must.Get(l.Decide(ctx, wait.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Happened, By: "alice", Value: json.RawMessage(`{"receipt":"R-1"}`)}))(t)
+	must.Get(l.Decide(ctx, wait.Gates[1].ID, posthouse.Decision{Verdict: posthouse.Redo, By: "alice"}))(t)
+	must.Get(l.Decide(ctx, wait.Gates[1].ID, posthouse.Decision{Verdict: posthouse.Redo, By: "bob"}))(t)
+	must.Get(l.Decide(ctx, wait.Gates[2].ID, posthouse.Decision{Verdict: posthouse.GiveUp, By: "carol", Reason: "the customer is gone"}))(t)
+}
+
 // formatsOf counts a file's entries by format.
 func formatsOf(g *goldenFile) map[byte]int {
 	n := map[byte]int{}
@@ -90,27 +133,30 @@ func formatsOf(g *goldenFile) map[byte]int {
 }
 
 // TestLaterFormatsAreEnough has this version, and the verifier that was made from the document, read
-// what formats 2 to 5 added.
+// what formats 2 to 6 added.
 func TestLaterFormatsAreEnough(t *testing.T) {
-	g := readLater(t)
-	for format := byte(1); format <= 5; format++ {
-		if formatsOf(g)[format] == 0 {
-			t.Errorf("no entry has format %d: %v", format, formatsOf(g))
+	later, settled := formatsOf(readLater(t)), formatsOf(readSettled(t))
+	for format := byte(1); format <= newest; format++ {
+		if later[format]+settled[format] == 0 {
+			t.Errorf("no entry has format %d: %v, %v", format, later, settled)
 		}
 	}
-	a, err := newAudit(g)
-	if err != nil {
-		t.Fatal(err)
+	for _, read := range []func(testing.TB) *goldenFile{readLater, readSettled} {
+		g := read(t)
+		a, err := newAudit(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.wantStates(t)
+		wantClean(t, verify(t, goldenStore(t, g), ringOf(t, goldenKey(t)), &sign.VerifyOptions{RequireSigned: true}))
+		findsDamage(t, read)
 	}
-	a.wantStates(t)
-	wantClean(t, verify(t, goldenStore(t, g), ringOf(t, goldenKey(t)), &sign.VerifyOptions{RequireSigned: true}))
-	findsDamage(t, readLater)
 }
 
 // TestOlderReadersRefuse: a reader that knows formats up to one verifies what they hold, and stops at
 // the first entry of a newer one.
 func TestOlderReadersRefuse(t *testing.T) {
-	for _, g := range []*goldenFile{readGolden(t), readLater(t), readReturned(t)} {
+	for _, g := range []*goldenFile{readGolden(t), readLater(t), readReturned(t), readSettled(t)} {
 		for knows := byte(1); knows < newest; knows++ {
 			first := 0
 			for i, e := range g.Entries {
@@ -135,7 +181,7 @@ func TestOlderReadersRefuse(t *testing.T) {
 // TestFormatsToComeAreRefused: this version refuses a header of a format that it does not know, and a
 // record in another than the lowest that holds it.
 func TestFormatsToComeAreRefused(t *testing.T) {
-	for i, ge := range readLater(t).Entries {
+	for i, ge := range append(readLater(t).Entries, readSettled(t).Entries...) {
 		for format := range byte(newest + 3) {
 			e := ge.entry("order-7")
 			e.Header = append([]byte{format}, ge.Header[1:]...)

@@ -181,7 +181,8 @@ func (c *chain) gate(e *posthouse.Entry, i int, g *posthouse.GateInfo, body []by
 		c.wrong(e.Seq, i, g.ID, "the gate was opened before")
 	}
 	var content posthouse.Gate
-	if len(body) > 0 && (json.Unmarshal(body, &content) != nil || content.ID != g.ID || content.Name != g.Name) {
+	settles := func(v posthouse.Verdict) bool { return v.Info().Settle }
+	if len(body) > 0 && (json.Unmarshal(body, &content) != nil || content.ID != g.ID || content.Name != g.Name || slices.ContainsFunc(content.Verdicts, settles) != g.Settles) {
 		c.wrong(e.Seq, i, g.ID, "the gate's body is about another question")
 	}
 	c.records.gates[g.ID] = gatePlace{opened: e.Seq, hash: e.Hash, newest: e.Seq}

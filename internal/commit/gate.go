@@ -88,9 +88,15 @@ func ValidateGate(g *posthouse.Gate, kept bool) error {
 		}
 	}
 	for _, v := range g.Verdicts {
-		if !posthouse.KnownVerdict(v) {
+		switch {
+		case v.Info().Settle && !g.Record.Settles:
+			return posthouse.Invalid("verdicts", "of gate %.40q has %s, which only the runtime allows, where it asks about an unknown outcome", g.Name, v)
+		case v.Info().Settle != g.Record.Settles, !v.Info().Settle && !posthouse.KnownVerdict(v):
 			return posthouse.Invalid("verdicts", "%q is not one of %s", v, posthouse.JoinVerdicts(posthouse.GateVerdicts(), ", "))
 		}
+	}
+	if g.Record.Settles && (g.Kind != posthouse.GateOutcome || len(g.Verdicts) == 0) {
+		return posthouse.Invalid("verdicts", "of gate %.40q of kind %s are those of an unknown outcome", g.Name, g.Kind)
 	}
 	if g.ExpiresAt.UnixMilli() > posthouse.MaxMillis {
 		return posthouse.Invalid("expiresAt", "of gate %.40q is beyond the year 9999", g.Name)
@@ -173,7 +179,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	tx.Add(posthouse.Record{Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{
 		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: p.Branch, ExpiresAt: g.ExpiresAt,
 		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch, EscalateAt: escalateAt, Content: g.Digest(), Supersedes: g.Supersedes,
-		RemindAt: nextReminder(&g, tx.At),
+		RemindAt: nextReminder(&g, tx.At), Settles: g.Record.Settles,
 	}}, body)
 	tx.IDs = append(tx.IDs, posthouse.IndexedID{ID: g.ID})
 	AddAudience(tx, &g)

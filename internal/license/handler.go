@@ -124,7 +124,7 @@ func (t *Task) Resolve(ctx context.Context, q Questions, u *handler.Use, reconci
 			return nil, posthouse.NotFound("gate", s.Newest().Grant)
 		}
 		same := SameContent(under, g)
-		asks, err := t.reader().Outcome(ctx, t.Core, u.Name, under, len(s.Begun), under.Licensed(), u.Schema)
+		asks, err := t.reader().Outcome(ctx, t.Core, q, u.Name, under, len(s.Begun), under.Licensed(), u.Schema)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (t *Task) Resolve(ctx context.Context, q Questions, u *handler.Use, reconci
 			if reconcile != nil && !asked {
 				done, err = reconcile(under, len(s.Begun))
 			} else {
-				out.Happened, done, err = AskOutcome(ctx, q, asks)
+				out.Happened, done, err = settled(ctx, q, asks)
 			}
 			if err != nil {
 				return nil, err
@@ -155,6 +155,16 @@ func (t *Task) Resolve(ctx context.Context, q Questions, u *handler.Use, reconci
 		return why, err
 	})
 	return out, err
+}
+
+// settled asks people about the outcome of an attempt. Done says that it happened; if it was given up,
+// the error is that of [Refused].
+func settled(ctx context.Context, q Questions, outcome posthouse.Gate) (decided *posthouse.Gate, done bool, err error) {
+	decided, how, err := AskOutcome(ctx, q, outcome)
+	if err == nil && how != posthouse.Happened && how != posthouse.Redo {
+		err = Refused(decided)
+	}
+	return decided, how == posthouse.Happened, err
 }
 
 // Recorded are the questions within an effect as they are on record: nothing is asked.

@@ -227,7 +227,7 @@ func Strayed(effect string) error {
 func Refused(g *posthouse.Gate) error {
 	d := g.Decision
 	e := &posthouse.Error{
-		Code: posthouse.CodeForbidden, Decision: d, Gate: g.ID, Message: "question " + g.Name + " was answered with " + string(d.Verdict) + " by " + d.By,
+		Code: posthouse.CodeForbidden, Decision: d, Gate: g.ID, Message: "question " + g.Name + " was answered with " + string(g.Said(d.Verdict)) + " by " + d.By,
 		Hint: "nothing was done",
 	}
 	switch d.Verdict {

@@ -13,17 +13,18 @@ import (
 )
 
 // KindOutcome is the kind of the question about an effect with an unknown outcome.
-const KindOutcome = "outcome"
+const KindOutcome = posthouse.GateOutcome
 
 // Outcome is the question about an attempt that a gate licensed. The payload is its content, the
-// schema that of its result: it is left out where the Ledger cannot check it.
-func (r *Reader) Outcome(ctx context.Context, c *commit.Committer, effect string, under *posthouse.Gate, attempt int, payload, schema json.RawMessage) (q posthouse.Gate, err error) {
+// schema that of its result: it is left out where the Ledger cannot check it. If people were asked
+// as earlier versions did, it is that question.
+func (r *Reader) Outcome(ctx context.Context, c *commit.Committer, asked Questions, effect string, under *posthouse.Gate, attempt int, payload, schema json.RawMessage) (q posthouse.Gate, err error) {
+	text := fmt.Sprintf("It is not known whether %s was done.\nIt was attempt %d, approved by %s in %s. ", effect, attempt, under.Decision.By, under.ID)
 	q = posthouse.Gate{
-		Name: KindOutcome, Kind: KindOutcome,
-		Text: fmt.Sprintf("It is not known whether %s was done.\nIt was attempt %d, approved by %s in %s. Respond with its result if it was done, approve if it was not and is to be done now, reject to give it up.",
-			effect, attempt, under.Decision.By, under.ID),
-		Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond}, Payload: payload,
-		RequestedBy: under.RequestedBy, Requesters: slices.Clone(under.Requesters), AllowRequest: under.AllowRequest, Assignees: slices.Clone(under.Assignees),
+		Name: KindOutcome, Kind: KindOutcome, Text: text + answers,
+		Verdicts: posthouse.SettleVerdicts(), Payload: payload, Attempt: &posthouse.Attempt{Effect: effect, Number: attempt, Under: under.ID},
+		RequestedBy: under.RequestedBy, Requesters: slices.Clone(under.Requesters), AllowRequest: under.AllowRequest, Assignees: slices.Clone(under.Assignees), Quorum: under.Quorum,
+		Record: posthouse.GateRecord{Settles: true},
 	}
 	if attempt > 1 { // another question, not the same put otherwise
 		q.Name += "-" + strconv.Itoa(attempt)
@@ -32,24 +33,38 @@ func (r *Reader) Outcome(ctx context.Context, c *commit.Committer, effect string
 		q.Schema = schema
 	}
 	q.Escalation, err = r.escalation(ctx, under)
-	return q, err
+	if err != nil {
+		return q, err
+	}
+	former := q
+	former.Text, former.Verdicts, former.Attempt, former.Record = text+formerAnswers, formerVerdicts(), nil, posthouse.GateRecord{}
+	former.Quorum = nil
+	if _, before := asked.Asked(ctx, former); before {
+		return former, nil
+	}
+	return q, nil
 }
 
-// AskOutcome asks people what became of an attempt. It returns the gate with their decision, and
-// whether the effect happened: its result is then the decision's value. If they gave it up, the
-// error is that of [Refused].
-func AskOutcome(ctx context.Context, q Questions, outcome posthouse.Gate) (decided *posthouse.Gate, happened bool, err error) {
+// How the question ends, and ended before entry format 6.
+const (
+	answers       = "Answer happened, with its result, if it was done; redo only if it was not and is to be done now; give-up to leave it permanently."
+	formerAnswers = "Respond with its result if it was done, approve if it was not and is to be done now, reject to give it up."
+)
+
+func formerVerdicts() []posthouse.Verdict {
+	return []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond}
+}
+
+// AskOutcome asks people about the outcome of an attempt. It returns the gate with their decision and
+// what that says: [posthouse.Happened], and the effect's result is then the decision's value;
+// [posthouse.Redo]; or anything else, and then the effect is given up: [Refused] is its error. Answers
+// to questions of earlier versions are read in these words.
+func AskOutcome(ctx context.Context, q Questions, outcome posthouse.Gate) (decided *posthouse.Gate, how posthouse.Verdict, err error) {
 	decided, err = q.Ask(ctx, outcome)
 	if err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
-	switch decided.Decision.Verdict {
-	case posthouse.Respond:
-		return decided, true, nil
-	case posthouse.Approve:
-		return decided, false, nil
-	}
-	return decided, false, Refused(decided)
+	return decided, decided.Said(decided.Decision.Verdict), nil
 }
 
 // OutcomeUnknown reports whether an error leaves open if an effect happened.

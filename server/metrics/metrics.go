@@ -48,9 +48,6 @@ func New() *Metrics {
 	return m
 }
 
-// kindOutcome is the kind of the question about an effect with an unknown outcome.
-const kindOutcome = "outcome"
-
 // Commits returns how many appends to the store succeeded.
 func (m *Metrics) Commits() uint64 { return m.commits.Load() }
 
@@ -77,7 +74,7 @@ func (m *Metrics) count(r *posthouse.Record) {
 		m.checkpoint(r.Checkpoint)
 	case r.Step != nil:
 		m.steps.Add(1, cmp.Or(r.Step.Effect.String(), "none"))
-	case r.Gate != nil && r.Gate.Kind == kindOutcome:
+	case r.Gate != nil && r.Gate.Kind == posthouse.GateOutcome:
 		m.unknown.Add(1)
 	case r.Gate != nil && waitsForPeople(r.Gate.Kind):
 		m.opened.Add(1, r.Gate.Name)

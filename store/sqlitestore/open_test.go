@@ -55,7 +55,7 @@ func TestSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	open(t, path, &sqlitestore.Options{Sync: sqlitestore.SyncNormal})
 	want := map[string]string{
-		"application_id": fmt.Sprint(0x706f7374), "user_version": "7", "page_size": "4096", "journal_mode": "wal",
+		"application_id": fmt.Sprint(0x706f7374), "user_version": "8", "page_size": "4096", "journal_mode": "wal",
 	}
 	inspect(t, path, func(c *sqlite.Conn) {
 		for pragma, v := range want {
@@ -151,7 +151,7 @@ func TestNewerSchema(t *testing.T) {
 			keep = conn(t, path)
 			script(t, keep, "BEGIN; SELECT count(*) FROM entries")
 		}
-		inspect(t, path, func(c *sqlite.Conn) { script(t, c, "PRAGMA user_version=9; UPDATE tails SET seq = seq") })
+		inspect(t, path, func(c *sqlite.Conn) { script(t, c, "PRAGMA user_version=10; UPDATE tails SET seq = seq") })
 		if killed {
 			dir = copyFiles(t, path)
 			path = filepath.Join(dir, "posthouse.db")
@@ -165,7 +165,7 @@ func TestNewerSchema(t *testing.T) {
 		before := hashFiles(t, path, path+"-wal")
 		for _, o := range []*sqlitestore.Options{nil, {ReadOnly: true}} {
 			_, err := sqlitestore.Open(t.Context(), path, o)
-			if !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 9") || !strings.Contains(err.Error(), "up to 7") {
+			if !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 10") || !strings.Contains(err.Error(), "up to 7") {
 				t.Errorf("killed %v: %v", killed, err)
 			}
 		}

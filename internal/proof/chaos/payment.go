@@ -149,9 +149,10 @@ func decide(g *posthouse.Gate, made bool) (posthouse.Decision, error) {
 	var err error
 	switch {
 	case g.Kind == gate.KindOutcome && made:
-		d.Verdict = posthouse.Respond
+		d.Verdict = posthouse.Happened
 		d.Value, err = json.Marshal(p.receipt())
 	case g.Kind == gate.KindOutcome:
+		d.Verdict = posthouse.Redo
 	default:
 		var edited payment
 		d.Verdict, edited = p.answer()

@@ -156,7 +156,7 @@ func (t *testimony) decision(s statement) {
 	switch {
 	case s.Verdict == posthouse.Reject:
 		d.rejected = true
-	case s.Verdict == posthouse.Approve || s.Verdict == posthouse.Edit:
+	case s.Verdict == posthouse.Approve || s.Verdict == posthouse.Edit || s.Verdict == posthouse.Redo:
 		if !slices.ContainsFunc(d.licenses, func(l statement) bool { return l.Gate == s.Gate }) {
 			d.licenses = append(d.licenses, s)
 			t.Approvals++

@@ -68,7 +68,7 @@ func (s *Status) get(r *api.Request) (*StatusOf, error) {
 	of := &StatusOf{
 		At: w.Now().UTC(), StartedAt: s.started.UTC(), Commits: w.Counts.Commits(), Leases: w.Ledger.Core().Leases().Held, Streams: w.Streams.Held(), Store: store,
 	}
-	for g, err := range w.Ledger.Gates(r.Context(), ledger.GateQuery{Kind: "outcome", Limit: mostUnknown}) {
+	for g, err := range w.Ledger.Gates(r.Context(), ledger.GateQuery{Kind: posthouse.GateOutcome, Limit: mostUnknown}) {
 		if g == nil {
 			return nil, err
 		}

@@ -210,9 +210,9 @@ func willAsk(approval grants.Approval, outcome posthouse.Verdict, asks bool) str
 	switch {
 	case approval == grants.ApprovalLapsed:
 		return "people are asked again first, the approval has lapsed"
-	case outcome == posthouse.Reject:
+	case outcome == posthouse.GiveUp:
 		return "does not act, it was given up"
-	case outcome == posthouse.Respond:
+	case outcome == posthouse.Happened:
 		return "does not act, its result was given"
 	case asks:
 		return "it is not known what became of the last attempt; people are asked first, unless the program may repeat it"

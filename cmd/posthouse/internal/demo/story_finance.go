@@ -41,7 +41,7 @@ func (w *week) invoices() {
 	thread := w.invoice(at, 1018, 0, "512.80", "alice")
 	w.decide(at.Add(20*minute), thread, "carol", posthouse.Approve, "")
 	w.decideWith(at.Add(6*hour), thread, posthouse.Decision{
-		By: "dana", Verdict: posthouse.Respond, Reason: "it is on the statement of today", Value: json.RawMessage(`{"number":"R-51280","approvedBy":"carol"}`),
+		By: "dana", Verdict: posthouse.Happened, Reason: "it is on the statement of today", Value: json.RawMessage(`{"number":"R-51280","approvedBy":"carol"}`),
 	})
 	w.invoice(w.ago(100*hour), 1012, 0, "212.00", "bob") // it expires after three days
 	at = w.day(1, 10, 15)                                // it takes two

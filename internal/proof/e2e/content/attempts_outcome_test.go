@@ -49,7 +49,7 @@ func lost(h *house, thread string, b *bank, app *graph.App[deal]) {
 func TestAttemptToSettleAnotherContentsOutcome(t *testing.T) {
 	onStores(t, func(h *house) {
 		for _, idempotent := range []bool{false, true} {
-			for _, v := range []posthouse.Verdict{posthouse.Approve, posthouse.Respond} {
+			for _, v := range []posthouse.Verdict{posthouse.Redo, posthouse.Happened} {
 				b, thread := &bank{}, fmt.Sprint(v, idempotent)
 				app := proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{Idempotent: idempotent}, 0)
 				lost(h, thread, b, app)
@@ -66,12 +66,12 @@ func TestAttemptToSettleAnotherContentsOutcome(t *testing.T) {
 					h.Errorf("%s: people are asked %s about %s", thread, g.Text, g.Payload)
 				}
 				d := posthouse.Decision{Verdict: v, By: "ops"}
-				if v == posthouse.Respond {
+				if v == posthouse.Happened {
 					d.Value = []byte(`"receipt of 10"`)
 				}
 				must(h.ledger.Decide(h.Context(), g.ID, d))(h)
 				_, err := app.Resume(h.Context(), thread)
-				if v == posthouse.Approve { // 10 was not paid: 99 is
+				if v == posthouse.Redo { // 10 was not paid: 99 is
 					if b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 99}); err != nil {
 						h.Errorf("%s: %v", thread, err)
 					}
@@ -97,7 +97,7 @@ func TestAttemptToRunAnAbandonedEffect(t *testing.T) {
 			app := proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{}, 0)
 			lost(h, name, b, app)
 			must(app.Resume(h.Context(), name))(h)
-			h.decide(h.only(name).ID, posthouse.Reject, "ops")
+			h.decide(h.only(name).ID, posthouse.GiveUp, "ops")
 			h.restart()
 			app = proposesAndPays(h, b, o, 0)
 			for range 2 {
@@ -172,7 +172,7 @@ func TestAttemptToReuseAnAnswerAboutAnOutcome(t *testing.T) {
 		_, _ = app.Resume(h.Context(), "t")
 		first := h.only("t")
 		b.fail = errLost
-		h.decide(first.ID, posthouse.Approve, "ops")
+		h.decide(first.ID, posthouse.Redo, "ops")
 		_, _ = app.Resume(h.Context(), "t")
 		_, _ = app.Resume(h.Context(), "t")
 		b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})

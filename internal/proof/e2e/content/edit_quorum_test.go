@@ -145,7 +145,7 @@ func TestTheOutcomeOfAnEditIsAskedOfItsPeople(t *testing.T) {
 					h.Fatalf("%+v", g)
 				}
 				h.refuse(g, "clerk", "bob")
-				must(h.ledger.Decide(h.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Respond, By: "chief", Value: []byte(`"paid"`)}))(h)
+				must(h.ledger.Decide(h.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Happened, By: "chief", Value: []byte(`"paid"`)}))(h)
 				if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
 					h.Errorf("result %+v", res)
 				}

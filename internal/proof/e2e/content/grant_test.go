@@ -275,9 +275,9 @@ func TestUnknownOutcomes(t *testing.T) {
 		"did not": {act: gate.ActOptions[bankTransfer, string]{Reconcile: func(context.Context, bankTransfer) (string, bool, error) {
 			return "", false, nil
 		}}, paid: 2, want: "receipt 2"},
-		"people say it did":     {answer: posthouse.Decision{Verdict: posthouse.Respond, Value: []byte(`"receipt by hand"`)}, paid: 1, want: "receipt by hand"},
-		"people say it did not": {answer: posthouse.Decision{Verdict: posthouse.Approve}, paid: 2, want: "receipt 2"},
-		"people give up":        {answer: posthouse.Decision{Verdict: posthouse.Reject}, paid: 1},
+		"people say it did":     {answer: posthouse.Decision{Verdict: posthouse.Happened, Value: []byte(`"receipt by hand"`)}, paid: 1, want: "receipt by hand"},
+		"people say it did not": {answer: posthouse.Decision{Verdict: posthouse.Redo}, paid: 2, want: "receipt 2"},
+		"people give up":        {answer: posthouse.Decision{Verdict: posthouse.GiveUp}, paid: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStores(t, func(h *house) {

@@ -280,7 +280,7 @@ func TestHandlerLostAroundItsEffect(t *testing.T) {
 				k.gives(c, task.Verdict{Action: task.Complete, Output: []byte(`"x"`)})
 			})
 		})
-		for _, said := range []posthouse.Verdict{posthouse.Approve, posthouse.Respond, posthouse.Reject} {
+		for _, said := range []posthouse.Verdict{posthouse.Redo, posthouse.Happened, posthouse.GiveUp} {
 			t.Run(way+" between, "+string(said), func(t *testing.T) {
 				onDesks(t, func(k *desk, app *flow.App[int, string]) { k.resolvesOutcome(app, lost, said) })
 			})
@@ -320,7 +320,7 @@ func (k *desk) resolvesOutcome(app *flow.App[int, string], lost func(*desk, *tas
 		h.Fatalf("%+v", q)
 	}
 	d := posthouse.Decision{Verdict: said, By: "alice"}
-	if said == posthouse.Respond {
+	if said == posthouse.Happened {
 		d.Value = []byte(`"it was paid"`)
 	}
 	must(h.ledger.Decide(h.Context(), q.ID, d))(h)
@@ -328,14 +328,14 @@ func (k *desk) resolvesOutcome(app *flow.App[int, string], lost func(*desk, *tas
 	c = k.claims()
 	b, err := k.d.Begin(h.Context(), c.ID, task.Beginning{Use: u, Nonce: "0123456789abcdef3"})
 	switch said {
-	case posthouse.Approve:
+	case posthouse.Redo:
 		if err != nil || !b.Begins || b.Key != first.Key {
 			h.Fatalf("%+v, %v", b, err)
 		}
 		if err := k.ends(c, "3"); err != nil {
 			h.Error(err)
 		}
-	case posthouse.Respond:
+	case posthouse.Happened:
 		if err != nil || b.Begins || b.Result == nil || string(b.Result.Data) != `"it was paid"` {
 			h.Fatalf("%+v, %v", b, err)
 		}

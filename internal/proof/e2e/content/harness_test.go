@@ -86,6 +86,14 @@ func (h *house) decide(id posthouse.ID, v posthouse.Verdict, by string) *posthou
 	return must(h.ledger.Decide(h.Context(), id, posthouse.Decision{Verdict: v, By: by}))(h)
 }
 
+// yesTo returns the verdict by which what a gate asks about is done.
+func yesTo(g *posthouse.Gate) posthouse.Verdict {
+	if g.AsksOutcome() {
+		return posthouse.Redo
+	}
+	return posthouse.Approve
+}
+
 // inbox returns what people are asked in a thread.
 func (h *house) inbox(thread string) (gates []*posthouse.Gate) {
 	h.Helper()

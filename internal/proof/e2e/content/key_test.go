@@ -127,7 +127,7 @@ func TestKeyOfAWorkersTaskOnAFork(t *testing.T) {
 		answer := func() {
 			for _, q := range h.inbox("f") {
 				if q.AsksPeople() {
-					h.decide(q.ID, posthouse.Approve, "alice")
+					h.decide(q.ID, yesTo(q), "alice")
 				}
 			}
 			resume()

@@ -238,7 +238,7 @@ func (w *world) decide() {
 // random world always pays before it loses the line; what was lost before it was
 // asked to is paid out by hand.
 func (w *world) truth(g *posthouse.Gate) posthouse.Decision {
-	return posthouse.Decision{By: "ops", Verdict: posthouse.Respond, Value: json.RawMessage(`"by hand"`)}
+	return posthouse.Decision{By: "ops", Verdict: posthouse.Happened, Value: json.RawMessage(`"by hand"`)}
 }
 
 // fork begins a branch or a thread at some checkpoint, perhaps with another input.

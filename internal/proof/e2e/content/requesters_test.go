@@ -66,7 +66,7 @@ func (h *house) refuse(g *posthouse.Gate, by ...string) {
 	h.Helper()
 	for _, name := range by {
 		for _, d := range []posthouse.Decision{{By: name}, {By: "somebody", Actor: name}} {
-			d.Verdict = posthouse.Approve
+			d.Verdict = yesTo(g)
 			want := error(posthouse.ErrForbidden)
 			if strings.HasPrefix(d.By, posthouse.WorkerPrefix) {
 				want = posthouse.ErrInvalid // such a name cannot decide

@@ -95,7 +95,7 @@ func TestAttemptToForgetAnEffectByASavedState(t *testing.T) {
 				if (g.Kind == gate.KindOutcome) == way.begins {
 					h.Fatalf("%s, within %v: it asks %+v", name, within, g)
 				}
-				h.decide(g.ID, posthouse.Approve, "alice")
+				h.decide(g.ID, yesTo(g), "alice")
 				if _, err := app.Resume(h.Context(), thread); err != nil && !errors.Is(err, posthouse.ErrForbidden) {
 					h.Fatalf("%s, within %v: %v", name, within, err)
 				}

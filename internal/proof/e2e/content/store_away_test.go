@@ -134,11 +134,11 @@ func (h *house) endures(s *stalling.Outage, thread string, program runner) {
 			if must(g, err)(h); !g.AsksPeople() {
 				continue
 			}
-			d := posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}
+			d := posthouse.Decision{Verdict: yesTo(g), By: "alice"}
 			if g.Kind != gate.KindOutcome {
 				asked++
 			} else if paid > 0 { // the result was not recorded
-				d.Verdict, d.Value = posthouse.Respond, []byte("7")
+				d.Verdict, d.Value = posthouse.Happened, []byte("7")
 			}
 			must(people.Decide(h.Context(), g.ID, d))(h)
 		}

@@ -105,7 +105,7 @@ func TestAClaimedTaskLosesASelect(t *testing.T) {
 				if q.Kind != gate.KindOutcome {
 					h.Fatalf("%+v", q)
 				}
-				h.decide(q.ID, posthouse.Approve, "alice") // it was not done
+				h.decide(q.ID, posthouse.Redo, "alice") // it was not done
 				res, err := app.Resume(h.Context(), "t")
 				switch name {
 				case "returns":

@@ -155,7 +155,7 @@ func TestAttemptToPayAgainAtAWorker(t *testing.T) {
 		for _, thread := range []string{"t", "away", "copy"} {
 			for _, q := range h.inbox(thread) {
 				asked++
-				h.decide(q.ID, posthouse.Approve, "alice")
+				h.decide(q.ID, yesTo(q), "alice")
 				if _, _, err := p.resume(thread, q.Branch); err != nil {
 					h.Fatal(err)
 				}
@@ -203,7 +203,7 @@ func TestAttemptToRestartWhatAWorkerDoes(t *testing.T) {
 				if q.Kind != gate.KindOutcome {
 					h.Fatalf("%+v", q)
 				}
-				h.decide(q.ID, posthouse.Approve, "alice") // it did not happen
+				h.decide(q.ID, posthouse.Redo, "alice") // it did not happen
 				p.resume("t", "")
 				if second := k.claim(); second == nil || second.Key != c.Key {
 					h.Fatalf("second %+v", second)

@@ -187,7 +187,7 @@ func TestClaimsOfAnEarlierVersion(t *testing.T) {
 					h.Fatalf("%+v", q)
 				}
 				h.grantIs(grant, grants.Unknown)
-				h.decide(q.ID, posthouse.Approve, "alice") // it was not done
+				h.decide(q.ID, posthouse.Redo, "alice") // it was not done
 				again := k.wants(app)
 				if again == nil || again.Grant != grant {
 					h.Fatalf("again %+v", again)

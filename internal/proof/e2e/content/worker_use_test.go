@@ -186,7 +186,7 @@ func TestAWorkerStopsInTheEffect(t *testing.T) {
 				if q.Kind != gate.KindOutcome {
 					h.Fatalf("%+v", q)
 				}
-				h.decide(q.ID, posthouse.Approve, "alice") // it did not happen
+				h.decide(q.ID, posthouse.Redo, "alice") // it did not happen
 				must(app.Resume(h.Context(), "t"))(h)
 				second := k.claim()
 				if second == nil || second.Key != c.Key {

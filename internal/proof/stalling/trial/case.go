@@ -178,8 +178,9 @@ func (s *stall) answer(ctx context.Context) error {
 		d := posthouse.Decision{Verdict: posthouse.Approve, By: "ann"}
 		if g.Kind == gate.KindOutcome {
 			s.unknown.Add(1)
+			d.Verdict = posthouse.Redo
 			if s.w.count(effect, "") > 0 {
-				d.Verdict, d.Value = posthouse.Respond, []byte(`"paid"`)
+				d.Verdict, d.Value = posthouse.Happened, []byte(`"paid"`)
 			}
 		}
 		if _, err := s.ledgers[other].Decide(ctx, g.ID, d); err != nil && !errors.Is(err, posthouse.ErrDecided) {

@@ -125,8 +125,11 @@ func (c *frozenChild) finish(ctx context.Context, l *ledger.Ledger, p *program, 
 				return err
 			}
 			d := posthouse.Decision{Verdict: posthouse.Approve, By: "ann"}
-			if g.Kind == gate.KindOutcome && c.saw(thread+" "+effect+" ") > 0 {
-				d.Verdict, d.Value = posthouse.Respond, []byte(`"paid"`)
+			if g.Kind == gate.KindOutcome {
+				d.Verdict = posthouse.Redo
+				if c.saw(thread+" "+effect+" ") > 0 {
+					d.Verdict, d.Value = posthouse.Happened, []byte(`"paid"`)
+				}
 			}
 			if _, err := l.Decide(ctx, g.ID, d); err != nil {
 				return err
