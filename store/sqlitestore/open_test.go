@@ -165,7 +165,7 @@ func TestNewerSchema(t *testing.T) {
 		before := hashFiles(t, path, path+"-wal")
 		for _, o := range []*sqlitestore.Options{nil, {ReadOnly: true}} {
 			_, err := sqlitestore.Open(t.Context(), path, o)
-			if !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 10") || !strings.Contains(err.Error(), "up to 7") {
+			if !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 10") || !strings.Contains(err.Error(), "up to 8") {
 				t.Errorf("killed %v: %v", killed, err)
 			}
 		}
