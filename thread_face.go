@@ -23,7 +23,8 @@ type BegunEffect struct {
 // The last parts of the names of what a step under a grant records, after [ThreadInfo.Begun]'s call.
 const (
 	effectBegins = ">$use"
-	effectFailed = ">$failed" // it did not act
+	effectFailed = ">$failed" // it did not act, as earlier versions said it
+	effectOver   = ">$over"   // it is known not to have happened
 )
 
 // applyLabels takes the labels that a person or a caller gave. What a program does on the way has
@@ -42,7 +43,8 @@ func (t *ThreadInfo) applyStep(s *StepInfo, seq uint64) {
 	}
 	call, begins := strings.CutSuffix(s.Name, effectBegins)
 	call, failed := strings.CutSuffix(call, effectFailed)
-	if !begins && !failed {
+	call, over := strings.CutSuffix(call, effectOver)
+	if !begins && !failed && !over {
 		if len(t.Begun) == 0 {
 			return
 		}

@@ -25,8 +25,8 @@ type effects struct {
 	claims *claims.Claims
 }
 
-// An effect is what a call is about a handler's effect, with what is on record of it.
-type effect struct {
+// An attempt is what a call is about a handler's effect, with what is on record of it.
+type attempt struct {
 	*effects
 	claim  *claims.Claim
 	worker string
@@ -36,12 +36,12 @@ type effect struct {
 }
 
 // read reads what is on record of an effect of a claim's handler.
-func (f *effects) read(ctx context.Context, c *claims.Claim, worker string, u *handler.Use) (*effect, error) {
+func (f *effects) read(ctx context.Context, c *claims.Claim, worker string, u *handler.Use) (*attempt, error) {
 	info, err := f.ledger.Thread(ctx, c.Gate.Thread)
 	if err != nil {
 		return nil, err
 	}
-	e := &effect{effects: f, claim: c, worker: worker, tail: info.Tail.Seq}
+	e := &attempt{effects: f, claim: c, worker: worker, tail: info.Tail.Seq}
 	e.task, err = f.log.Licensed(ctx, c.Gate)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (f *effects) read(ctx context.Context, c *claims.Claim, worker string, u *h
 
 // change calls try with what is on record, again if the log went on before its records were
 // there. An error that says that the task is over means that the claim is lost.
-func (f *effects) change(ctx context.Context, id task.ClaimID, u *handler.Use, try func(*effect) error) error {
+func (f *effects) change(ctx context.Context, id task.ClaimID, u *handler.Use, try func(*attempt) error) error {
 	for range maxMoves {
 		c, slot, err := f.claims.Find(ctx, id)
 		if err != nil {
@@ -71,7 +71,7 @@ func (f *effects) change(ctx context.Context, id task.ClaimID, u *handler.Use, t
 }
 
 // put puts records on record, unless the log went on since it was read.
-func (e *effect) put(ctx context.Context, steps []posthouse.Step) error {
+func (e *attempt) put(ctx context.Context, steps []posthouse.Step) error {
 	err := e.claim.Steps().RecordUse(ctx, e.core, commit.RefOf(e.claim.Gate), e.tail, steps)
 	if isOver(err) {
 		e.claims.Forget(e.claim)
@@ -81,7 +81,7 @@ func (e *effect) put(ctx context.Context, steps []posthouse.Step) error {
 }
 
 // mark returns a record of an attempt that this claim makes.
-func (e *effect) mark(what string, n uint32, class posthouse.Effect, grant posthouse.ID, nonce, failed string) (posthouse.Step, error) {
+func (e *attempt) mark(what string, n uint32, class posthouse.Effect, grant posthouse.ID, nonce, failed string) (posthouse.Step, error) {
 	c := e.claim.Gate.Call
 	u := commit.HandlerUse{
 		UseRecord: commit.UseRecord{Gate: e.claim.Gate.ID, Call: c.ID, Worker: WorkerPrefix + e.worker, Attempt: c.Attempt},
@@ -91,7 +91,7 @@ func (e *effect) mark(what string, n uint32, class posthouse.Effect, grant posth
 }
 
 // own reports whether this claim began the newest attempt, and by which call.
-func (e *effect) own() (nonce string, mine bool, err error) {
+func (e *attempt) own() (nonce string, mine bool, err error) {
 	s := e.state.Newest()
 	if s == nil {
 		return "", false, nil
@@ -102,8 +102,9 @@ func (e *effect) own() (nonce string, mine bool, err error) {
 
 // key is that of the use: of the first decision here under which it may have happened. A use that
 // began on another branch or in the original of a copy is another one, with a key of its own.
-func (e *effect) key(ctx context.Context, under posthouse.ID) (string, error) {
-	for i := len(e.state.Undone); i < len(e.state.Begun); i++ {
+func (e *attempt) key(ctx context.Context, under posthouse.ID) (string, error) {
+	open, _ := e.state.Use.Open()
+	for i := open; i < len(e.state.Begun); i++ {
 		g, err := e.task.Under(ctx, e.state.Begun[i].Grant)
 		if err != nil {
 			return "", err
@@ -116,6 +117,6 @@ func (e *effect) key(ctx context.Context, under posthouse.ID) (string, error) {
 	return e.keyUnder(under), nil
 }
 
-func (e *effect) keyUnder(gate posthouse.ID) string {
+func (e *attempt) keyUnder(gate posthouse.ID) string {
 	return string(gate) + "/" + e.claim.Gate.Task + "/" + e.state.Effect
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch/internal/claims"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/ledger"
@@ -22,14 +23,14 @@ func (d *Dispatcher) Begin(ctx context.Context, id task.ClaimID, b task.Beginnin
 	if err := b.Check(); err != nil {
 		return nil, err
 	}
-	err = d.effects.change(ctx, id, (*handler.Use)(&b.Use), func(e *effect) (err error) {
+	err = d.effects.change(ctx, id, (*handler.Use)(&b.Use), func(e *attempt) (err error) {
 		out, err = e.begin(ctx, &b)
 		return err
 	})
 	return out, err
 }
 
-func (e *effect) begin(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
+func (e *attempt) begin(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
 	if e.state.Result != nil {
 		return e.result(ctx, b)
 	}
@@ -40,7 +41,7 @@ func (e *effect) begin(ctx context.Context, b *task.Beginning) (*task.Begun, err
 	if err != nil {
 		return nil, err
 	}
-	if mine && e.state.IsOpen() {
+	if mine && e.state.Use.State() == effect.Begun {
 		if nonce != b.Nonce {
 			return nil, &posthouse.Error{
 				Code: posthouse.CodeForbidden, Field: "nonce", Message: "effect " + b.Use.Name + " was begun by another call of this claim, which has not ended",
@@ -62,21 +63,22 @@ func (e *effect) begin(ctx context.Context, b *task.Beginning) (*task.Begun, err
 
 // mayCall refuses a call if its attempt has ended, or after too many calls of its claim. A repeated
 // call that comes late begins no other attempt.
-func (e *effect) mayCall(nonce string) error {
+func (e *attempt) mayCall(nonce string) error {
 	n := 0
+	open, _ := e.state.Use.Open()
 	for i := range e.state.Begun {
 		u, err := commit.ReadHandlerUse(e.state.Begun[i].Value.Data)
 		if err != nil || u.Gate != e.claim.Gate.ID || u.Fence != e.claim.ID.Fence {
 			continue
 		}
-		if n++; u.Nonce == nonce && (i < len(e.state.Undone) || i < len(e.state.Begun)-1) {
+		if n++; u.Nonce == nonce && (i < open || i < len(e.state.Begun)-1) {
 			return &posthouse.Error{
 				Code: posthouse.CodeForbidden, Field: "nonce", Message: "the attempt that this call began has ended",
 				Hint: "a further attempt is another call: give it a nonce of its own",
 			}
 		}
 	}
-	if n >= maxBegun && !e.state.IsOpen() {
+	if n >= maxBegun && !e.state.Use.HasOpen() {
 		return &posthouse.Error{
 			Code: posthouse.CodeForbidden, Field: "effect", Message: fmt.Sprintf("began %d times in this attempt of the task, which is the limit", n),
 			Hint: "give the task's verdict: its next attempt may begin it",
@@ -87,7 +89,7 @@ func (e *effect) mayCall(nonce string) error {
 
 // result returns the recorded result of an effect, unless it ran on other content than the grant
 // licenses.
-func (e *effect) result(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
+func (e *attempt) result(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
 	ran := e.state.Result.Grant
 	if ran != "" && ran != b.Use.Grant {
 		now, err := e.task.Grant(b.Use.Grant)
@@ -110,7 +112,7 @@ var errFindOut = errors.New("find out")
 
 // beginAttempt finds out whether an effect without a result may run. It records what is known of
 // earlier attempts, and that this one begins.
-func (e *effect) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
+func (e *attempt) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
 	asks := &task.Begun{}
 	var reconcile func(*posthouse.Gate, int) (bool, error)
 	if b.Reconciles {
@@ -142,7 +144,7 @@ func (e *effect) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Beg
 	if by != "" {
 		return nil, license.Replaced(s.Under, by)
 	}
-	begun, undone := uint32(len(e.state.Begun)), uint32(len(e.state.Undone))
+	begun := uint32(len(e.state.Begun))
 	if err := license.MayBegin(s.Under, uses, e.claim.Gate.Task, e.state.Effect, begun); err != nil {
 		return nil, err
 	}
@@ -159,15 +161,13 @@ func (e *effect) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Beg
 		}
 	}
 	key := e.keyUnder(s.Under.ID)
-	if !s.Undone {
+	if s.Repeats {
 		key, err = e.key(ctx, s.Under.ID)
-	} else {
-		for ; undone < begun; undone++ {
-			add(handler.UseFailed, undone, e.state.Begun[undone].Grant)
-		}
+	} else if e.state.Use.HasOpen() { // the handler found that nothing happened
+		add(effect.RecordOver, begun-1, e.state.Newest().Grant)
 	}
-	add(handler.UseReleased, begun, s.Under.ID)
-	add(handler.UseClaimed, uint32(e.tail+1), s.Under.ID)
+	add(effect.RecordBegins, begun, s.Under.ID)
+	add(effect.RecordClaimed, uint32(e.tail+1), s.Under.ID)
 	if err == nil {
 		err = e.put(ctx, steps)
 	}
@@ -178,7 +178,7 @@ func (e *effect) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Beg
 }
 
 // happened records the result of an attempt that a person or the handler found out.
-func (e *effect) happened(ctx context.Context, b *task.Beginning, s *license.Resolution) (*task.Begun, error) {
+func (e *attempt) happened(ctx context.Context, b *task.Beginning, s *license.Resolution) (*task.Begun, error) {
 	var v posthouse.Value
 	if s.Happened != nil {
 		v = posthouse.Value{Codec: posthouse.JSON.Name(), Data: s.Happened.Decision.Value}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
 )
@@ -13,7 +14,7 @@ func (d *Dispatcher) End(ctx context.Context, id task.ClaimID, n task.Ending) er
 	if err := n.Check(); err != nil {
 		return err
 	}
-	return d.effects.change(ctx, id, &handler.Use{Name: n.Name, Occurrence: n.Occurrence}, func(e *effect) error {
+	return d.effects.change(ctx, id, &handler.Use{Name: n.Name, Occurrence: n.Occurrence}, func(e *attempt) error {
 		says, err := d.saysNotDone(ctx, e.claim, n.NotDone)
 		if err != nil {
 			return err
@@ -23,7 +24,7 @@ func (d *Dispatcher) End(ctx context.Context, id task.ClaimID, n task.Ending) er
 }
 
 // end ends an attempt. says means that the worker's word counts, that nothing happened.
-func (e *effect) end(ctx context.Context, n *task.Ending, says bool) error {
+func (e *attempt) end(ctx context.Context, n *task.Ending, says bool) error {
 	nonce, mine, err := e.own()
 	if err != nil {
 		return err
@@ -44,20 +45,29 @@ func (e *effect) end(ctx context.Context, n *task.Ending, says bool) error {
 	switch {
 	case s.Result != nil:
 		return ended(n.Result != nil && s.Result.Value.Codec == n.Result.Codec && string(s.Result.Value.Data) == string(n.Result.Data))
-	case !s.IsOpen():
-		return ended(n.Failed != "")
-	case n.Failed != "" && (!says || len(s.Begun)-len(s.Undone) > 1):
-		return nil // this attempt may have acted, or an earlier one, of which its word says nothing
+	case s.Use.State() != effect.Begun:
+		return ended(n.Failed != "" && says == (s.Use.State() == effect.NotDone))
+	case n.Failed != "" && newest.Effect == posthouse.EffectWrite && !says:
+		return nil // its next attempt has the same key
+	case n.Failed != "" && !says:
+		unknown, err := e.mark(effect.RecordUnknown, newest.Occurrence, newest.Effect, newest.Grant, n.Nonce, n.Failed)
+		if err != nil {
+			return err
+		}
+		return e.put(ctx, []posthouse.Step{unknown})
 	case n.Failed != "":
-		failed, err := e.mark(handler.UseFailed, uint32(len(s.Undone)), newest.Effect, newest.Grant, n.Nonce, n.Failed)
+		if first, _ := s.Use.Open(); first < len(s.Begun)-1 {
+			return nil // an earlier attempt may have acted: this word does not say so of that
+		}
+		over, err := e.mark(effect.RecordOver, newest.Occurrence, newest.Effect, newest.Grant, n.Nonce, n.Failed)
 		if err != nil {
 			return err
 		}
-		undone, err := e.mark(handler.UseUndone, uint32(e.tail+1), newest.Effect, newest.Grant, n.Nonce, "")
+		undone, err := e.mark(effect.RecordUndone, uint32(e.tail+1), newest.Effect, newest.Grant, n.Nonce, "")
 		if err != nil {
 			return err
 		}
-		return e.put(ctx, []posthouse.Step{undone, failed})
+		return e.put(ctx, []posthouse.Step{undone, over})
 	}
 	step := posthouse.Step{
 		Name: e.task.Within + handler.Nested + n.Name, Occurrence: n.Occurrence, Effect: newest.Effect, Grant: newest.Grant, Value: *n.Result,

@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/jsontype"
 	"github.com/posthouse/posthouse/internal/license"
-	"github.com/posthouse/posthouse/runs"
 )
 
 // ActOptions refine [Act]. The zero value is an effect that is not idempotent. People are
@@ -35,10 +36,17 @@ type ActOptions[T, Out any] struct {
 	// its thread (app.Serve, or Resume).
 	Check func(ctx context.Context, g *posthouse.Gate) error
 
-	// Reconcile finds out what became of an effect with an unknown outcome. It
-	// returns done with the result, or not done, and then the effect runs. Nil:
-	// people are asked.
+	// Reconcile finds out whether an effect with an unknown outcome happened: it returns done with
+	// the result, or not done. An error says that it cannot tell. Done counts immediately. Not done
+	// counts if two calls say so, the second one Settle or more after the attempt ended, since what
+	// was sent may still be carried out. Then the effect runs again. Of an attempt whose end nobody
+	// saw (a crash, a lost lease) it does not count. People are asked after five calls. Nil: they
+	// are asked immediately.
 	Reconcile func(ctx context.Context, content T) (out Out, done bool, err error)
+
+	// Settle is how long after an attempt ended a Reconcile that finds nothing counts. Default 30 s;
+	// at least a second.
+	Settle time.Duration
 }
 
 // Act runs an effect on what was approved, once. fn gets the content of the
@@ -53,15 +61,15 @@ type ActOptions[T, Out any] struct {
 // [posthouse.ErrWaiting]. A rejection, a response, a question bound by name and
 // one asked by [Ask] license nothing: ErrForbidden.
 //
-// Before fn runs, the attempt is put on record. If fn returns an error, nothing
-// happened and the next attempt may run. If steps or tasks of it have results on record, those
-// happened: the next attempt goes on after them, under the same decision. An error of a context that ended, or one
-// that wraps [posthouse.ErrUnknown], leaves the outcome unknown, as a crash does. Such
-// an attempt never runs again by itself unless it is Idempotent: it is reconciled, or
-// people are asked. They are shown its content and say that it happened (respond,
-// with its result), that it did not (approve: it runs), or give it up (reject, for
-// good). If other content is licensed by then, it runs only if the first effect did
-// not happen; if it did, Act returns [posthouse.ErrConflict].
+// Before fn runs, the attempt is put on record. If fn returns an error that [NotDone] marks,
+// nothing happened: Act returns it, and the next attempt may run. Any other error, a panic and a
+// context that ended leave the outcome unknown, as a crash does: the request may have been carried
+// out. So does NotDone after steps or tasks within fn have results on record. An unknown attempt
+// never runs again by itself, unless it is Idempotent. It is reconciled, or people are asked, and
+// Act returns [posthouse.ErrWaiting]. They are shown its content, and say that it happened (with
+// its result), that it did not and is to be done now, or give it up permanently. If other content
+// is licensed by then, it runs only if the first effect did not happen; if it did, Act returns
+// [posthouse.ErrConflict].
 //
 // A name that ends like the number of a call, as in "pay[1]", is ErrInvalid.
 //
@@ -78,6 +86,9 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 	if fn == nil {
 		return none, posthouse.Invalid("fn", "of effect %.40q is nil", name)
 	}
+	if opt.Settle = cmp.Or(opt.Settle, defaultSettle); opt.Settle < time.Second || opt.Settle > maxSettle {
+		return none, posthouse.Invalid("Settle", "of effect %.40q is %s; it is 1 s to 24 h, 0 means 30 s", name, opt.Settle)
+	}
 	if h, ok := handler.From(ctx); ok {
 		return actInHandler(ctx, h, name, grant, fn, opt)
 	}
@@ -85,11 +96,11 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 	if err != nil {
 		return none, err
 	}
-	effect := posthouse.EffectExternal
+	class := posthouse.EffectExternal
 	if opt.Idempotent {
-		effect = posthouse.EffectWrite
+		class = posthouse.EffectWrite
 	}
-	c, err := task.Call(ctx, name, engine.StepOptions{Effect: effect})
+	c, err := task.Call(ctx, name, engine.StepOptions{Effect: class})
 	if err != nil {
 		return none, err
 	}
@@ -146,20 +157,20 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if err := a.expected(g, content); err != nil {
 		return posthouse.Value{}, err
 	}
-	state, attempt, err := a.use.State(ctx)
+	state, u, err := a.use.State(ctx)
 	if err != nil {
 		return posthouse.Value{}, err
 	}
 	open := false // an earlier attempt, with an outcome that stays unknown
 	switch state {
-	case engine.UseWaits, engine.UseGoesOn:
-		return a.goOn(ctx, g, state)
-	case engine.UseWithdrawn:
-		if err := a.use.Failed(ctx, nil); err != nil {
+	case effect.Waiting:
+		return a.goOn(ctx, g, u)
+	case effect.NotDone:
+		if err := a.use.Over(ctx, nil); err != nil { // what it waited for was taken back
 			return posthouse.Value{}, err
 		}
-	case engine.UseUnknown:
-		v, how, err := a.resolveOutcome(ctx, g, attempt)
+	case effect.Unknown, effect.Done, effect.GivenUp:
+		v, how, err := a.resolveOutcome(ctx, g, state, u)
 		if err != nil || how == happened {
 			return v, err
 		}
@@ -176,12 +187,15 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if err := a.use.Release(ctx, g); err != nil {
 		return posthouse.Value{}, err
 	}
+	if late := context.Cause(ctx); late != nil && !open { // the answer came too late: its function never begins
+		return posthouse.Value{}, cmp.Or(a.use.Over(context.WithoutCancel(ctx), late), late)
+	}
 	return a.perform(ctx, grant, g, open)
 }
 
-// goOn lets a use go on that waited within its function. It has begun, so nothing is asked
+// goOn continues a use that waited within its function. It has begun, so nothing is asked
 // again: it ends under the decision that it began under.
-func (a *action[T, Out]) goOn(ctx context.Context, g *posthouse.Gate, state engine.UseState) (posthouse.Value, error) {
+func (a *action[T, Out]) goOn(ctx context.Context, g *posthouse.Gate, u *effect.Use) (posthouse.Value, error) {
 	under, err := a.task.Session().Gate(ctx, a.use.Under())
 	if err != nil {
 		return posthouse.Value{}, err
@@ -189,7 +203,7 @@ func (a *action[T, Out]) goOn(ctx context.Context, g *posthouse.Gate, state engi
 	if !license.SameContent(under, g) {
 		return posthouse.Value{}, license.Conflict(a.name, under, g.ID)
 	}
-	if state == engine.UseWaits {
+	if u.Rests() {
 		return posthouse.Value{}, a.use.Wait()
 	}
 	if err := a.use.GoOn(ctx); err != nil {
@@ -225,7 +239,11 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 	if err != nil {
 		return posthouse.Value{}, err
 	}
-	out, err := a.fn(context.WithValue(within, keyGranted{}, g.Clone()), content)
+	var out Out
+	err = engine.Guard(func() (err error) {
+		out, err = a.fn(context.WithValue(within, keyGranted{}, g.Clone()), content)
+		return err
+	})
 	if waits, e := a.use.Park(ctx); waits || e != nil {
 		return posthouse.Value{}, cmp.Or(e, posthouse.ErrWaiting)
 	}
@@ -236,32 +254,32 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 		return posthouse.Value{}, e
 	}
 	if errors.Is(err, posthouse.ErrWaiting) {
-		strayed, isNew := a.use.Strayed()
-		return a.ended(ctx, grant, out, strayed, open || !isNew)
+		err = a.use.Strayed()
 	}
-	return a.ended(ctx, grant, out, err, open)
+	return a.ended(ctx, out, err, open)
 }
 
-// ended makes what the function of a use returned its result, or puts on record how its attempt
-// failed.
-func (a *action[T, Out]) ended(ctx context.Context, grant Grant, out Out, err error, open bool) (posthouse.Value, error) {
-	var remote *runs.RemoteError
-	switch {
-	case err == nil:
-		return posthouse.Encode(nil, out)
-	case errors.As(err, &remote) && remote.Unknown && !a.opt.Idempotent:
-		a.use.Again()
-		return a.run(ctx, grant) // people are asked at once
-	case !open && (remote == nil || !remote.Unknown) && !license.OutcomeUnknown(ctx, err):
-		record := a.use.Failed
-		if a.use.Acted() && !a.use.Lapsed() {
-			record = a.use.Begun
+// ended makes what the function of a use returned its result. Of an error it puts on record what
+// that says of the effect: nothing happened, or nobody knows, and people are asked.
+func (a *action[T, Out]) ended(ctx context.Context, out Out, err error, open bool) (posthouse.Value, error) {
+	if err == nil {
+		v, failed := posthouse.Encode(nil, out)
+		if failed == nil {
+			return v, nil
 		}
-		if e := record(context.WithoutCancel(ctx), err); e != nil {
-			return posthouse.Value{}, e
-		}
+		err = fmt.Errorf("its result does not encode: %w", failed) // it has happened
 	}
-	return posthouse.Value{}, err
+	parts := a.use.Acted() && !a.use.Lapsed()
+	switch {
+	case effect.IsNotDone(err) && !open && !parts:
+		return posthouse.Value{}, cmp.Or(a.use.Over(context.WithoutCancel(ctx), err), err)
+	case a.opt.Idempotent: // the next attempt has the same key
+		return posthouse.Value{}, err
+	}
+	if a.opt.Reconcile == nil {
+		return posthouse.Value{}, a.askPeople(ctx, err, err)
+	}
+	return a.reconcile(ctx, err)
 }
 
 // same refuses the recorded result of an effect that ran on other content than the grant

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
@@ -31,9 +32,10 @@ func TestAttemptThatDidNotActNamesItsGrant(t *testing.T) {
 	h.restart()
 	id := h.wait()[0].ID
 	h.decide(id, posthouse.Decision{Verdict: posthouse.Edit, Value: []byte(`{"amount":5}`)})
-	if err := h.run(); !errors.Is(err, posthouse.ErrUnknown) {
+	if err := h.run(); !errors.Is(err, posthouse.ErrWaiting) {
 		t.Fatal(err)
 	}
+	h.advance(31 * time.Second) // the program looked once, and is to look again after Settle
 	lost = nil
 	h.restart()
 	if err := h.run(); err != nil {

@@ -6,13 +6,13 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/license"
 )
 
 // KindOutcome is the kind of the question that [Act] asks about an effect with an
 // unknown outcome.
-const KindOutcome = posthouse.GateOutcome
+const KindOutcome = effect.KindOutcome
 
 // The outcomes of an attempt, once it is settled.
 const (
@@ -21,38 +21,77 @@ const (
 	repeatable        // unknown, but doing it again with the same key and content is safe
 )
 
-// resolveOutcome finds out what became of an attempt with an unknown outcome. The
-// attempt's content need not be that of g.
-func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, attempt int) (v posthouse.Value, how int, err error) {
+// resolveOutcome finds out what became of the attempts on record: people, or the program, have
+// said so, or are asked. Their content need not be that of g. Until that is known it returns
+// [posthouse.ErrWaiting].
+func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, state effect.State, u *effect.Use) (v posthouse.Value, how int, err error) {
 	under, err := a.task.Session().Gate(ctx, a.use.Under())
 	if err != nil {
 		return v, undone, err
 	}
-	q, err := a.outcome(ctx, under, attempt)
+	same := license.SameContent(under, g)
+	asked, open := u.Question()
+	switch {
+	case open:
+		return v, undone, a.task.Gates().Await(ctx, asked) // what is with people stays with them
+	case state != effect.Unknown:
+		v, err = a.answered(ctx, state, asked)
+	case a.opt.Idempotent && same:
+		return v, repeatable, nil
+	case a.opt.Reconcile == nil:
+		return v, undone, a.askPeople(ctx, nil, nil)
+	default:
+		v, err = a.reconcile(ctx, nil)
+	}
 	if err != nil {
 		return v, undone, err
 	}
-	same := license.SameContent(under, g)
-	_, asked := a.task.Gates().Asked(ctx, q) // what is with people stays with them
-	if a.opt.Idempotent && same && !asked {
-		return v, repeatable, nil
+	if v.Codec == "" { // nothing happened
+		return v, undone, nil
 	}
-	out, done, err := a.reconcile(ctx, q, asked, under)
-	switch {
-	case err != nil:
-		return v, undone, err
-	case !done:
-		return v, undone, a.use.Failed(ctx, nil)
-	case !same:
+	if !same {
 		a.other = under
 	}
 	a.use.Happened()
-	v, err = posthouse.Encode(nil, out)
-	return v, happened, err
+	return v, happened, nil
 }
 
-// outcome is the question about an attempt that a gate licensed.
-func (a *action[T, Out]) outcome(ctx context.Context, under *posthouse.Gate, attempt int) (q posthouse.Gate, err error) {
+// answered returns the result that people gave, or the error of an effect that they gave up.
+func (a *action[T, Out]) answered(ctx context.Context, state effect.State, asked posthouse.ID) (v posthouse.Value, err error) {
+	decided, err := a.task.Session().Gate(ctx, asked)
+	if err != nil {
+		return v, err
+	}
+	if state == effect.GivenUp {
+		return v, license.Refused(decided)
+	}
+	var out Out
+	if err := json.Unmarshal(decided.Decision.Value, &out); err != nil {
+		return v, unfit(decided, decided.Decision, err)
+	}
+	return posthouse.Encode(nil, out)
+}
+
+// askPeople puts on record that the newest attempt may have happened, with the error that its
+// function returned, and asks people, who are told why. It returns [posthouse.ErrWaiting].
+func (a *action[T, Out]) askPeople(ctx context.Context, cause, why error) error {
+	ctx = context.WithoutCancel(ctx)
+	u := a.use.Use()
+	under, err := a.task.Session().Gate(ctx, a.use.Under())
+	if err != nil {
+		return err
+	}
+	q, err := a.outcome(ctx, under, u)
+	if err != nil {
+		return err
+	}
+	q.Note = license.OutcomeNote(u, why)
+	a.use.Again()
+	return a.use.AskOutcome(ctx, q, cause)
+}
+
+// outcome is the question about the attempts that a gate licensed.
+func (a *action[T, Out]) outcome(ctx context.Context, under *posthouse.Gate, u *effect.Use) (q posthouse.Gate, err error) {
 	content, err := licensed[T](under)
 	if err != nil {
 		return q, err
@@ -65,31 +104,5 @@ func (a *action[T, Out]) outcome(ctx context.Context, under *posthouse.Gate, att
 	if err != nil {
 		schema = nil
 	}
-	return a.reader().Outcome(ctx, a.task.Session().Ledger().Core(), a.task.Gates(), a.name, under, attempt, payload, schema)
-}
-
-// reconcile asks the program what became of an attempt. It asks people if the
-// program cannot say, or if they were asked before.
-func (a *action[T, Out]) reconcile(ctx context.Context, q posthouse.Gate, asked bool, under *posthouse.Gate) (out Out, done bool, err error) {
-	if a.opt.Reconcile != nil && !asked {
-		content, err := licensed[T](under)
-		if err != nil {
-			return out, false, err
-		}
-		err = engine.Guard(func() error { out, done, err = a.opt.Reconcile(ctx, content); return err })
-		return out, done, err
-	}
-	decided, how, err := license.AskOutcome(ctx, a.task.Gates(), q)
-	switch {
-	case err != nil:
-		return out, false, err
-	case how == posthouse.Redo:
-		return out, false, nil
-	case how != posthouse.Happened:
-		return out, false, license.Refused(decided)
-	}
-	if err := json.Unmarshal(decided.Decision.Value, &out); err != nil {
-		return out, false, unfit(decided, decided.Decision, err)
-	}
-	return out, true, nil
+	return a.reader().Outcome(ctx, a.task.Session().Ledger().Core(), a.name, under, u.Attempts(), payload, schema)
 }

@@ -6,15 +6,6 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// The names of what a step under a grant records.
-const (
-	useReleased = "$use"    // it is about to act
-	useFailed   = "$failed" // it did not act
-	useParked   = "$parked" // it waits for something
-	useClaimed  = "$claim"  // a worker has a task of it
-	useUndone   = "$undone" // that worker says that its attempt did not act
-)
-
 // callOfStep splits a step's name into the call that the record belongs to, its number, and
 // what the record is; "" is the call's own result. A record is the runtime's if the last
 // part of its name begins with "$": the calls of a failure's handler are named "$failed>pay".
@@ -44,4 +35,11 @@ func callOf(call string) (name string, n uint32) {
 		n = n*10 + uint32(c-'0')
 	}
 	return call[:i], n
+}
+
+// IsResult reports whether a record is the result of a call, and not what the runtime keeps within
+// one.
+func IsResult(s *posthouse.StepInfo) bool {
+	_, _, what := callOfStep(s)
+	return what == ""
 }

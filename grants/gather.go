@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 )
 
 // labelEffect is the label of a node's checkpoint that lists the effect classes
@@ -50,9 +51,7 @@ func (g *Gatherer) Add(e *posthouse.Entry, i int, r *posthouse.Record) *Use {
 		return nil
 	}
 	name, n, what := callOfStep(s)
-	switch what {
-	case "", useReleased, useFailed, useParked, useClaimed, useUndone:
-	default:
+	if what != "" && !effect.IsRecord(what) {
 		return nil // a failed attempt, or one node of several: the checkpoint says so
 	}
 	key := useKey{e.Generation, s.Branch, s.Task, name, n}
@@ -69,21 +68,32 @@ func (g *Gatherer) Add(e *posthouse.Entry, i int, r *posthouse.Record) *Use {
 	if s.Grant != "" {
 		u.Grant = s.Grant
 	}
-	switch what {
-	case useReleased:
-		u.released++
-		u.handler = g.tasks.around(&key)
-	case useFailed:
-		u.Failed++
-		u.waiting = useWaiting{open: u.waiting.open, places: u.waiting.places}
-	case useParked:
-		u.waiting.parked = s.Occurrence + 1
-	case useClaimed, useUndone:
-		u.waiting.note(what, e.Seq, i)
-	default:
-		u.Status = Executed
+	m, known := effect.Mark{}, false
+	if i < len(e.Bodies) && !r.Sealed {
+		m, known = effect.ReadMark(e.Bodies[i])
 	}
+	switch what {
+	case "":
+		u.Status = Executed
+	case effect.RecordBegins:
+		u.handler = g.tasks.around(&key)
+	case effect.RecordClaimed, effect.RecordUndone:
+		u.places = append(u.places, Place{e.Seq, i, what == effect.RecordUndone})
+	case effect.RecordFailed:
+		known = known || effect.IsSettled(r.Size, r.Sealed)
+	}
+	u.use.Record(what, s.Occurrence, s.Grant, m, known)
 	return u
+}
+
+// NeedsBody reports whether a record says less without its body than with it: an earlier version's
+// word that an effect did not act. Without the body the effect reads as unknown.
+func NeedsBody(r *posthouse.Record) bool {
+	if r.Step == nil {
+		return false
+	}
+	_, _, what := callOfStep(r.Step)
+	return what == effect.RecordFailed && !effect.IsSettled(r.Size, r.Sealed)
 }
 
 // Note reads what a record of an entry says of the known effects: what they wait for, what
@@ -93,28 +103,18 @@ func (g *Gatherer) Note(e *posthouse.Entry, r *posthouse.Record) {
 	switch {
 	case r.Gate != nil:
 		if u := g.around(e, r.Gate.Branch, r.Gate.Task, r.Gate.Name); u >= 0 {
-			if r.Gate.Kind == posthouse.GateOutcome {
-				g.uses[u].waiting.unknown = true
-				return
-			}
 			g.gates[r.Gate.ID] = u
-			g.uses[u].waiting.open++
-			g.uses[u].waiting.withdrawn = false
+			g.uses[u].use.Opened(effect.Gate{ID: r.Gate.ID, Name: r.Gate.Name, Kind: r.Gate.Kind, Supersedes: r.Gate.Supersedes})
 		}
 	case r.Decision != nil:
-		u, ok := g.gates[r.Decision.Gate]
-		if !ok {
-			return
+		if u, ok := g.gates[r.Decision.Gate]; ok {
+			delete(g.gates, r.Decision.Gate)
+			g.uses[u].use.Decided(effect.Decision{Gate: r.Decision.Gate, Verdict: r.Decision.Verdict})
 		}
-		delete(g.gates, r.Decision.Gate)
-		w := &g.uses[u].waiting
-		w.open--
-		w.unknown = w.unknown || r.Decision.Verdict == posthouse.Reject && w.begun > 0
-		w.withdrawn = r.Decision.Verdict == posthouse.Cancel && w.open == 0
 	case r.Checkpoint != nil && r.Checkpoint.Status == posthouse.StatusCancelled:
 		for i := range g.uses {
 			if u := &g.uses[i]; u.Branch == r.Checkpoint.Branch && u.Generation == e.Generation {
-				u.waiting.withdrawn = true
+				u.use.Cancelled()
 			}
 		}
 	case r.Step != nil && r.Step.Effect != posthouse.EffectPure && r.Step.Effect != posthouse.EffectRead:
@@ -122,7 +122,7 @@ func (g *Gatherer) Note(e *posthouse.Entry, r *posthouse.Record) {
 			return
 		}
 		if u := g.around(e, r.Step.Branch, r.Step.Task, r.Step.Name); u >= 0 {
-			g.uses[u].waiting.acted = true
+			g.uses[u].use.Inner(r.Step.Name, r.Step.Effect)
 		}
 	}
 }
@@ -158,12 +158,16 @@ func (g *Gatherer) endBranches(m *posthouse.RemovalInfo) {
 func (g *Gatherer) Uses(held bool) []Use {
 	for i := range g.uses {
 		u := &g.uses[i]
-		switch {
+		u.Failed = u.use.Failed()
+		switch s := u.use.State(); {
 		case u.Status == Executed:
-		case u.released <= u.Failed && u.waiting.begun == 0:
+		case s == effect.Done:
+			u.Status = Executed
+		case s == effect.Licensed, s == effect.NotDone:
 			u.Status = Decided
-		case u.released <= u.Failed, u.waiting.parked > 0 && int(u.waiting.parked) == u.released:
-			u.Status = u.waiting.status()
+		case s == effect.Unknown, s == effect.GivenUp:
+			u.Status = Unknown
+		case s == effect.Waiting:
 		case u.handler != "" && g.tasks.isOpen(u.handler): // its worker has it
 		case u.handler != "", !held:
 			u.Status = Unknown

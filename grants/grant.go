@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 )
 
 // A Status says how far an approved effect has come.
@@ -42,10 +43,10 @@ type Use struct {
 	// [ledger.ReadGrant] and [ledger.Effects] fill them.
 	Attempts []Attempt `json:"attempts,omitempty"`
 
-	released int // attempts
-	Index    int `json:"-"` // of its result among the records of entry Seq
+	Index int `json:"-"` // of its result among the records of entry Seq
 
-	waiting useWaiting
+	use     effect.Use
+	places  []Place
 	handler posthouse.ID // the task with the handler that let it go, "" for a program's
 }
 

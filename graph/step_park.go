@@ -19,14 +19,14 @@ func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 	var open []*posthouse.Gate
 	var stale []posthouse.ID
 	var changed error
-	note := ""
+	note, opened := "", false
 	for _, o := range s.ended() {
 		if o.kind != taskWaits {
 			continue
 		}
 		gates := o.exec.Gates()
 		names, open = append(names, o), append(open, o.open...)
-		note = cmp.Or(note, o.note)
+		note, opened = cmp.Or(note, o.note), opened || gates.Opened()
 		if err := gates.Changed(); err != nil {
 			changed = err
 		}
@@ -42,7 +42,7 @@ func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 		held, _ := s.unfinished()
 		return nil, r.commitFailure(ctx, joinNodes(names), held, changed)
 	}
-	anew := len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // it may have failed, or gone on in a subgraph
+	anew := opened || len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // it may have failed, or gone on in a subgraph
 	if !anew && r.sess.TimerSoon(waiting).IsZero() {
 		return r.parkedWith(ctx, waiting, note)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/requesters"
@@ -368,7 +369,7 @@ func (in *forkCollector) record(e *posthouse.Entry, i int, recs []posthouse.Reco
 		in.calls[s.Task] = append(in.calls[s.Task], posthouse.StepRecord{
 			Step: posthouse.Step{Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Grant: s.Grant, Value: posthouse.Value{Codec: s.Codec}}, Seq: e.Seq,
 		})
-		if use, ok := strings.CutSuffix(s.Name, handler.Nested+handler.UseReleased); ok {
+		if use, ok := strings.CutSuffix(s.Name, handler.Nested+effect.RecordBegins); ok {
 			in.uses[s.Task+"\x00"+use] = true
 		}
 	}

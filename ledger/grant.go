@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
@@ -64,11 +65,26 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *grants.Use)
 		if err != nil {
 			return err
 		}
-		if r := &recs[u.Index]; r.Step != nil && (r.Size == 0 || len(e.Bodies[u.Index]) > 0) {
+		if r := &recs[u.Index]; r.Step != nil && grants.IsResult(r.Step) && (r.Size == 0 || len(e.Bodies[u.Index]) > 0) {
 			u.Result = posthouse.Value{Codec: r.Step.Codec, Data: e.Bodies[u.Index]}
 		}
 	}
 	return nil
+}
+
+// readEntry reads an entry with its bodies. Those with an erased key stay sealed.
+func readEntry(ctx context.Context, c *core.Core, thread string, seq uint64) (*posthouse.Entry, []posthouse.Record, error) {
+	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Seqs: []uint64{seq}}) {
+		if err != nil {
+			return nil, nil, err
+		}
+		recs, err := c.Vault.OpenEntry(ctx, e)
+		if errors.Is(err, posthouse.ErrSealed) {
+			recs, err = e.CheckRecords()
+		}
+		return e, recs, err
+	}
+	return nil, nil, posthouse.Corrupt("entry %d of thread %q is missing", seq, thread)
 }
 
 // UsesOfEdit returns the effects that ran under a gate's decision, oldest first, and those that
@@ -126,6 +142,11 @@ func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, w
 		recs, err := e.CheckRecords()
 		if err != nil {
 			return nil, err
+		}
+		if slices.ContainsFunc(recs, func(r posthouse.Record) bool { return grants.NeedsBody(&r) }) {
+			if e, recs, err = readEntry(ctx, c, thread, e.Seq); err != nil {
+				return nil, err
+			}
 		}
 		for i := range recs {
 			if want(&recs[i]) {

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/threadlog"
 )
@@ -196,18 +197,18 @@ func (r *taskRetry) reopenUse(ctx context.Context, head *posthouse.Header) (step
 	if err != nil || executions[g.Task] == nil {
 		return nil, err
 	}
-	count := map[string]uint32{}
-	for _, s := range executions[g.Task].Steps {
-		count[s.Name]++
+	x := executions[g.Task]
+	have := make([]*posthouse.StepRecord, len(x.Steps))
+	for i := range x.Steps {
+		have[i] = &x.Steps[i]
 	}
-	within := g.Call.Use + handler.Nested
-	released := count[within+handler.UseReleased]
-	if count[within+handler.UseFailed] < released {
+	u := effect.Read(g.Call.Use, have, x.Gates)
+	if u.HasOpen() {
 		return nil, nil
 	}
-	for _, name := range []string{handler.UseReleased, handler.UseParked} {
+	for _, name := range []string{effect.RecordBegins, effect.RecordParks} {
 		steps = append(steps, posthouse.Step{
-			Task: g.Task, Name: within + name, Occurrence: released, Effect: g.Call.Effect, Grant: g.Call.Grant,
+			Task: g.Task, Name: g.Call.Use + handler.Nested + name, Occurrence: uint32(u.Attempts()), Effect: g.Call.Effect, Grant: g.Call.Grant,
 			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: []byte(`{"error":""}`)},
 		})
 	}

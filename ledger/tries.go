@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
@@ -23,8 +24,8 @@ type TriedStep struct {
 	// to have acted. Released: it waits for something, and goes on. Unknown: it may have acted.
 	Status grants.Status `json:"status,omitempty"`
 
-	failed int // of the attempts, those that are known not to have acted
-	at     int // the place of the newest record in its entry
+	use effect.Use
+	at  int // the place of the newest record in its entry
 }
 
 // tries are the steps without a result that a log has on record, as its entries are added in order.
@@ -42,7 +43,7 @@ func (ts *tries) add(seq uint64, at int, s *posthouse.StepInfo) (more int) {
 		done := handler.Call(s.Name, s.Occurrence)
 		ts.list = slices.DeleteFunc(ts.list, func(t *TriedStep) bool { return t.Task == s.Task && t.Name == done })
 		return 0
-	case what != attemptFailed && what != handler.UseReleased && what != handler.UseFailed && what != handler.UseParked:
+	case what != attemptFailed && !effect.IsRecord(what), what == effect.RecordClaimed, what == effect.RecordUndone:
 		return 0
 	}
 	t := ts.of(s.Task, s.Name[:end])
@@ -54,18 +55,19 @@ func (ts *tries) add(seq uint64, at int, s *posthouse.StepInfo) (more int) {
 		ts.list = append(ts.list, t)
 	}
 	t.Seq, t.at = seq, at
-	switch what {
-	case attemptFailed:
+	if what == attemptFailed {
 		t.Attempts++
-	case handler.UseReleased:
-		t.Attempts, t.Status, t.Grant = t.Attempts+1, grants.Unknown, s.Grant
-	case handler.UseFailed:
-		t.failed++
-		if t.failed >= t.Attempts {
-			t.Status = grants.Decided
-		}
-	case handler.UseParked:
+		return 0
+	}
+	t.use.Record(what, s.Occurrence, s.Grant, effect.Mark{}, false)
+	t.Attempts, t.Grant = t.use.Attempts(), s.Grant
+	switch t.use.State() {
+	case effect.Waiting:
 		t.Status = grants.Released
+	case effect.Licensed, effect.NotDone:
+		t.Status = grants.Decided
+	default:
+		t.Status = grants.Unknown
 	}
 	return 0
 }

@@ -199,7 +199,7 @@ func checkWait(w *Wait) error {
 	case w.Question == nil:
 		return nil
 	}
-	if k := w.Question.Kind; k == posthouse.GateSession || k == posthouse.GateOutcome || strings.HasPrefix(k, "$") {
+	if k := w.Question.Kind; k == posthouse.GateSession || k == kindOutcome || strings.HasPrefix(k, "$") {
 		e := posthouse.Invalid("kind", "%.40q of question %.40q is the runtime's own", k, w.Question.Name)
 		e.Hint = "leave the kind out for an approval, or take another name"
 		return e
@@ -209,6 +209,10 @@ func checkWait(w *Wait) error {
 	}
 	return checkQuestion(w.Question)
 }
+
+// kindOutcome is the kind of the question that the runtime asks about an effect with an
+// unknown outcome.
+const kindOutcome = "outcome"
 
 // checkQuestion refuses a question that says more than what is asked of whom. Only the engine
 // says who requested it, who changed it, why it is asked again, what it replaces and what became
@@ -222,7 +226,7 @@ func checkQuestion(g *posthouse.Gate) error {
 		{"hash", !g.Hash.IsZero()}, {"seq", g.Seq != 0}, {"signal", g.Signal != ""}, {"latch", g.Latch}, {"task", g.Task != ""},
 		{"requestedBy", g.RequestedBy != ""}, {"requesters", len(g.Requesters) > 0}, {"note", g.Note != ""}, {"allowRequester", g.AllowRequest}, {"createdAt", !g.CreatedAt.IsZero()},
 		{"supersedes", g.Supersedes != ""}, {"origin", g.Origin != ""}, {"instance", g.Instance != ""},
-		{"call", g.Call != nil}, {"attempt", g.Attempt != nil},
+		{"call", g.Call != nil},
 		{"votes", len(g.Votes) > 0}, {"assignments", len(g.Assignments) > 0}, {"decision", g.Decision != nil},
 	} {
 		if f.set {

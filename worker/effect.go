@@ -62,11 +62,7 @@ func (r *records) act(ctx context.Context, a *handler.Action) (v posthouse.Value
 		case begun.Unknown > 0 && a.Reconcile != nil:
 			found := &task.Found{Attempt: begun.Unknown}
 			result, done, err := a.Reconcile(ctx, begun.Gate)
-			if err != nil {
-				return v, err
-			}
-			found.Done = done
-			if done {
+			if found.Done = done && err == nil; found.Done { // else people are asked
 				found.Result = &result
 			}
 			b.Found = found
@@ -87,8 +83,8 @@ func (r *records) begin(b task.Beginning) (begun *task.Begun, err error) {
 	return begun, err
 }
 
-// run runs an effect that is on record as begun, and ends it. An error does not end it, unless the
-// function says that nothing happened, or did not begin.
+// run runs an effect that is on record as begun, and ends it. An error that does not say that
+// nothing happened leaves its outcome unknown: the handler waits until that is settled.
 func (r *records) run(ctx context.Context, a *handler.Action, nonce string, begun *task.Begun) (v posthouse.Value, err error) {
 	end := task.Ending{Name: a.Name, Occurrence: a.Occurrence, Nonce: nonce, Result: &v}
 	began := false
@@ -97,15 +93,24 @@ func (r *records) run(ctx context.Context, a *handler.Action, nonce string, begu
 		began = true
 		v, err = a.Run(handler.WithKey(handler.With(ctx, inStep{&r.e.notes}), begun.Key), begun.Gate)
 	}
-	if began && err != nil && !effect.IsNotDone(err) {
-		return v, err
+	if began && err != nil && r.e.ctx.Err() != nil {
+		return v, err // the claim is over, and nobody hears the end
+	}
+	if err != nil && a.Reconcile != nil && ctx.Err() == nil && began && !effect.IsNotDone(err) {
+		if found, done, cannot := a.Reconcile(ctx, begun.Gate); cannot == nil && done {
+			v, err = found, nil
+		}
 	}
 	if err != nil {
-		end.Result, end.Failed, end.NotDone = nil, reasonOf(err), true
+		end.Result, end.Failed, end.NotDone = nil, reasonOf(err), !began || effect.IsNotDone(err)
 	}
 	ended := r.e.repeat(func(ctx context.Context) error { return r.e.run.worker.engine.End(ctx, r.e.claim.ID, end) })
 	if err == nil {
-		err = ended
+		return v, ended
+	}
+	if ended == nil && !end.NotDone && !a.Idempotent { // people are asked, or the handler finds out when it runs again
+		r.await(task.Wait{Act: (*task.Use)(&a.Use)})
+		err = posthouse.ErrWaiting
 	}
 	return v, err
 }

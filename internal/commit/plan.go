@@ -2,9 +2,11 @@ package commit
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/story"
 )
 
@@ -73,7 +75,7 @@ func (p *Plan) Validate() error {
 			return err
 		}
 	}
-	if p.Checkpoint == nil && len(p.Steps)+len(p.Decided)+len(p.Inherit) == 0 {
+	if p.Checkpoint == nil && len(p.Steps)+len(p.Decided)+len(p.Inherit)+len(p.Gates) == 0 {
 		return posthouse.Invalid("draft", "holds neither a checkpoint nor a step")
 	}
 	for i := range p.Decided {
@@ -81,7 +83,8 @@ func (p *Plan) Validate() error {
 			return posthouse.Invalid("decided", "gate %.40q must ask people and carry who decided it", g.Name)
 		}
 	}
-	if len(p.Gates) > 0 && (p.Checkpoint == nil || p.Checkpoint.Status != posthouse.StatusWaiting) {
+	parks := func(g posthouse.Gate) bool { return g.Kind != effect.KindOutcome && g.Kind != posthouse.GateTimer } // what settles an outcome is on record before the run parks
+	if len(p.Gates) > 0 && (p.Checkpoint == nil && slices.ContainsFunc(p.Gates, parks) || p.Checkpoint != nil && p.Checkpoint.Status != posthouse.StatusWaiting) {
 		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
 	records := 2*(len(p.Gates)+len(p.Decided)) + len(p.Steps) + len(p.Again) + len(p.ConsumedSignals) + len(p.Open.Keep) + len(p.Open.Withdraw)

@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/base/backoff"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/core"
-	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/effect"
 )
 
 // Default limits of a task, and the largest that its caller may name.
@@ -193,7 +193,7 @@ func ResolveTask(ctx context.Context, c *Committer, at GateRef, o *TaskOutcome) 
 			return &posthouse.Decision{Verdict: posthouse.Cancel, By: o.By, Reason: o.Withdrawn}, nil
 		}
 		if o.Undone && g.Call.Grant != "" {
-			if err := addUse(tx, c.Rules, g, handler.UseUndone, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: o.By, Attempt: g.Call.Attempt, NotDone: true}); err != nil {
+			if err := addUse(tx, c.Rules, g, effect.RecordUndone, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: o.By, Attempt: g.Call.Attempt, NotDone: true}); err != nil {
 				return nil, err
 			}
 		}

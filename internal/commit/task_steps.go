@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
@@ -101,7 +102,7 @@ func (t *TaskSteps) mayAdd(id posthouse.ID, s *posthouse.Step) error {
 
 // acts reports whether an effect of the step's name has begun under a grant.
 func (t *TaskSteps) acts(s *posthouse.Step) bool {
-	_, ok := t.known[stepKey{handler.Call(s.Name, s.Occurrence) + handler.Nested + handler.UseReleased, 0}]
+	_, ok := t.known[stepKey{handler.Call(s.Name, s.Occurrence) + handler.Nested + effect.RecordBegins, 0}]
 	return ok
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
@@ -24,7 +25,7 @@ type UseRecord struct {
 func ClaimUse(ctx context.Context, c *Committer, at GateRef, worker string) error {
 	_, err := Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {
 		at.Named(g)
-		return addUse(tx, c.Rules, g, handler.UseClaimed, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: worker, Attempt: g.Call.Attempt})
+		return addUse(tx, c.Rules, g, effect.RecordClaimed, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: worker, Attempt: g.Call.Attempt})
 	})
 	return err
 }

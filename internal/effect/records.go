@@ -33,8 +33,15 @@ func IsRecord(what string) bool {
 	return false
 }
 
+// sizeSettled is the size of a RecordFailed of a program without the text of an error.
+const sizeSettled = len(`{"error":""}`)
+
+// IsSettled reports whether a RecordFailed has no text of an error, as far as the size of its body
+// tells. A sealed one does not, nor does one of a worker's handler.
+func IsSettled(size int, sealed bool) bool { return !sealed && size == sizeSettled }
+
 // KindOutcome is the kind of the question about an effect with an unknown outcome.
-const KindOutcome = "outcome"
+const KindOutcome = posthouse.GateOutcome
 
 // OutcomeName is the name, within the effect, of the question about its first attempts, from 1.
 func OutcomeName(attempt int) string {
@@ -62,6 +69,8 @@ type Mark struct {
 	Error string       `json:"error"` // what the function returned; "" if nobody saw its end
 	Call  posthouse.ID `json:"call"`  // of RecordClaimed and RecordUndone: the task
 	Gate  posthouse.ID `json:"gate"`  // and the gate of its attempt
+
+	NotDone bool `json:"notDone"` // of RecordUndone: the worker said so
 }
 
 // ReadMark reads what a record holds. Of one that cannot be read, such as a sealed body without

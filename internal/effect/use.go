@@ -3,6 +3,7 @@ package effect
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -11,14 +12,16 @@ import (
 // A Use is one effect of an execution, with its attempts. The zero value has no attempts. Records
 // and decisions are added in the order of the log. It is not safe for concurrent use.
 type Use struct {
-	attempts []attempt
-	numbers  int // of records that say that an attempt begins
-	result   bool
-	acted    bool // results within it are on record that say more than what was read
-	inner    []*inner
-	claims   []claim // workers that had tasks of it, since it was last known not to have happened
-	outcomes []outcome
-	ended    bool // its branch was cancelled: nothing in it continues
+	attempts   []attempt
+	numbers    int // of records that say that an attempt begins
+	result     bool
+	parts      []string // results within it that say more than what was read
+	inner      []*inner
+	undone     []posthouse.ID // tasks whose worker said that nothing happened
+	claims     []claim        // workers that had tasks of it, since it was last known not to have happened
+	outcomes   []outcome
+	reconciles []reconcile
+	ended      bool // its branch was cancelled: nothing in it continues
 
 	at, settled uint64 // the entry that is added, and the newest that says that nothing happened
 }
@@ -29,6 +32,7 @@ type attempt struct {
 	grant       posthouse.ID // the gate of the last one
 	state       State
 	err         string // of an unknown one, if its function returned one
+	ended       bool   // its function was seen to return
 }
 
 // An inner gate is a wait or a task within the function.
@@ -67,6 +71,9 @@ func (u *Use) Record(what string, n uint32, grant posthouse.ID, m Mark, known bo
 		u.parks(int(n))
 	case RecordUnknown:
 		u.lost(int(n)+1, m.Error)
+		if a := u.newest(); a != nil {
+			a.ended = a.ended || m.Error != ""
+		}
 	case RecordOver:
 		u.settle(int(n)+1, SaysNotDone, Missing)
 	case RecordFailed:
@@ -78,6 +85,9 @@ func (u *Use) Record(what string, n uint32, grant posthouse.ID, m Mark, known bo
 	case RecordClaimed:
 		u.claims = append(u.claims, claim{m.Call, m.Gate})
 	case RecordUndone:
+		if m.NotDone {
+			u.undone = append(u.undone, m.Gate)
+		}
 		if i := slices.IndexFunc(u.claims, func(c claim) bool { return c.gate == m.Gate }); i >= 0 {
 			u.claims = slices.Delete(slices.Clone(u.claims), i, i+1)
 		}
@@ -135,17 +145,26 @@ func (u *Use) settle(number int, event, otherwise Event) {
 	u.claims, u.settled = nil, u.at
 }
 
-// Inner adds a step's result within the function. Effects that were only read or computed are
-// none.
-func (u *Use) Inner(class posthouse.Effect) {
-	u.acted = u.acted || class != posthouse.EffectPure && class != posthouse.EffectRead
+// maxParts bounds how many parts of an effect are named.
+const maxParts = 20
+
+// Inner adds a step's result within the function. What was only read or computed is no part of
+// the effect.
+func (u *Use) Inner(name string, class posthouse.Effect) {
+	if class != posthouse.EffectPure && class != posthouse.EffectRead && len(u.parts) < maxParts {
+		u.parts = append(u.parts, name)
+	}
 }
+
+// Parts returns the results within the function that are on record, at most 20.
+func (u *Use) Parts() []string { return u.parts }
 
 // A Gate is what a Use is to know of a gate within it.
 type Gate struct {
 	ID   posthouse.ID
 	Name string // in full
 	Kind string
+	Note string       // of a timer, if it is known
 	Call posthouse.ID // of a task, if it is known
 
 	Supersedes posthouse.ID
@@ -157,6 +176,10 @@ func (u *Use) Opened(g Gate) {
 		n := outcomeOf(g.Name)
 		u.lost(n, "")
 		u.outcomes = append(u.outcomes, outcome{gate: g.ID, attempts: n, open: true})
+		return
+	}
+	if _, is := strings.CutPrefix(g.Name[strings.LastIndexByte(g.Name, '>')+1:], recordReconcile); is {
+		u.reconciles = append(u.reconciles, reconcile{Reconcile{g.ID, g.Note == NotFound}, u.numbers})
 		return
 	}
 	u.inner = slices.DeleteFunc(u.inner, func(in *inner) bool { // a task's later attempt takes the place of the one before
@@ -200,19 +223,16 @@ func (u *Use) isClaimed(in *inner) bool {
 	})
 }
 
-// The verdicts of questions about outcomes.
-const happened, redo, giveUp posthouse.Verdict = "happened", "redo", "give-up"
-
 // answer adds what people, or the program's reconciliation, said of the first attempts. Answers
 // that earlier versions recorded have the verdicts of other questions.
 func (u *Use) answer(attempts int, v posthouse.Verdict) {
 	var e Event
 	switch v {
-	case posthouse.Respond, happened:
+	case posthouse.Respond, posthouse.Happened:
 		e = Happened
-	case posthouse.Approve, redo:
+	case posthouse.Approve, posthouse.Redo:
 		e = Redo
-	case posthouse.Reject, giveUp:
+	case posthouse.Reject, posthouse.GiveUp:
 		e = GiveUp
 	default:
 		return // withdrawn: it stays unknown
@@ -277,9 +297,9 @@ func (u *Use) waiting() State {
 		dead = dead || in.lost || in.withdrawn && u.isClaimed(in)
 	}
 	switch {
-	case dead || u.ended && (len(u.claims) > 0 || u.acted):
+	case dead || u.ended && (len(u.claims) > 0 || u.Acted()):
 		return Next(Waiting, Lost)
-	case u.ended, tasks == withdrawn && open == 0 && !u.acted:
+	case u.ended, tasks == withdrawn && open == 0 && !u.Acted():
 		return Next(Waiting, Withdrawn)
 	}
 	return Waiting
@@ -326,6 +346,9 @@ func (u *Use) Open() (n int, any bool) {
 	return u.numbers, false
 }
 
+// HasOpen reports whether an attempt may have happened, or runs.
+func (u *Use) HasOpen() bool { _, any := u.Open(); return any }
+
 // Failed returns how many attempts are known not to have happened.
 func (u *Use) Failed() (n int) {
 	for i := range u.attempts {
@@ -358,11 +381,14 @@ func (u *Use) Question() (gate posthouse.ID, open bool) {
 }
 
 // Acted reports whether results of steps within the function are on record.
-func (u *Use) Acted() bool { return u.acted }
+func (u *Use) Acted() bool { return len(u.parts) > 0 }
 
 // IsClaimed reports whether a worker has a task of the effect, or had it and has not said that
 // nothing happened.
 func (u *Use) IsClaimed() bool { return len(u.claims) > 0 }
+
+// SaidNotDone reports whether the worker that had a task, by its gate, said that nothing happened.
+func (u *Use) SaidNotDone(gate posthouse.ID) bool { return slices.Contains(u.undone, gate) }
 
 // HasClaim is IsClaimed for one task.
 func (u *Use) HasClaim(call posthouse.ID) bool {
@@ -394,7 +420,7 @@ func Read(call string, steps []*posthouse.StepRecord, gates []*posthouse.Gate) *
 		items = append(items, item{seq, func(u *Use) {
 			if !IsRecord(what) {
 				if !strings.Contains(what, "$") {
-					u.Inner(s.Effect)
+					u.Inner(what, s.Effect)
 				}
 				return
 			}
@@ -406,7 +432,7 @@ func Read(call string, steps []*posthouse.StepRecord, gates []*posthouse.Gate) *
 		if !strings.HasPrefix(g.Name, prefix) {
 			continue
 		}
-		in := Gate{ID: g.ID, Name: g.Name, Kind: g.Kind, Supersedes: g.Supersedes}
+		in := Gate{ID: g.ID, Name: g.Name, Kind: g.Kind, Note: g.Note, Supersedes: g.Supersedes}
 		if g.Call != nil {
 			in.Call = g.Call.ID
 		}
@@ -426,4 +452,44 @@ func Read(call string, steps []*posthouse.StepRecord, gates []*posthouse.Gate) *
 		items[i].add(u)
 	}
 	return u
+}
+
+// recordReconcile begins the names of the timers between calls of a program's reconciliation.
+const recordReconcile = "$reconcile-"
+
+// ReconcileName is the name, within the effect, of the timer after the n-th call of a program's
+// reconciliation, from 0, that did not settle the outcome of the first attempts.
+func ReconcileName(attempts, n int) string {
+	return recordReconcile + strconv.Itoa(attempts) + "-" + strconv.Itoa(n)
+}
+
+// NotFound is the text of the timer after a call that found that nothing happened.
+const NotFound = "not done"
+
+// A Reconcile is a call of a program's reconciliation that did not settle the outcome.
+type Reconcile struct {
+	Gate    posthouse.ID // the timer of the next call
+	NotDone bool         // it found that nothing happened; else it could not tell
+}
+
+// Reconciles returns the calls about the attempts so far, oldest first.
+func (u *Use) Reconciles() (calls []Reconcile) {
+	for _, r := range u.reconciles {
+		if r.attempts == u.numbers {
+			calls = append(calls, r.Reconcile)
+		}
+	}
+	return calls
+}
+
+// Ended reports whether the end of the newest attempt was seen: its function returned, and that is
+// on record.
+func (u *Use) Ended() bool {
+	a := u.newest()
+	return a != nil && a.ended
+}
+
+type reconcile struct {
+	Reconcile
+	attempts int
 }

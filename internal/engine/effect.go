@@ -2,9 +2,13 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
@@ -51,15 +55,6 @@ func (e *Effect) Ran() posthouse.ID {
 	return e.call.recorded.Grant
 }
 
-// countAttempts returns how many attempts were released, and how many are known to have
-// failed.
-func (e *Effect) countAttempts() (released, failed uint32) {
-	t := e.call.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return e.call.countWithin(handler.UseReleased), e.call.countWithin(handler.UseFailed)
-}
-
 // Happened takes the gate of the newest attempt as that of the result, which somebody
 // found out.
 func (e *Effect) Happened() {
@@ -71,19 +66,8 @@ func (e *Effect) Happened() {
 // Under returns the gate under which the newest attempt was released, "" if no attempt
 // was.
 func (e *Effect) Under() posthouse.ID {
-	released, _ := e.countAttempts()
-	if released == 0 {
-		return ""
-	}
-	return e.gateOf(released - 1)
-}
-
-// gateOf returns the gate under which an attempt was released.
-func (e *Effect) gateOf(attempt uint32) posthouse.ID {
-	t := e.call.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.replay.Result(e.call.within(handler.UseReleased), attempt).Grant
+	u := e.Use()
+	return u.Grant(u.Attempts() - 1)
 }
 
 // Release puts on record that the step is about to act under a gate's decision. It fails
@@ -105,12 +89,13 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	if t.closed.Load() {
 		return closedError("effect", e.call.name, t.Key())
 	}
-	released, failed := e.countAttempts()
-	if err := license.MayBegin(g, uses, t.Key(), e.call.label(), released); err != nil {
+	u := e.Use()
+	begun := u.Attempts()
+	if err := license.MayBegin(g, uses, t.Key(), e.call.label(), uint32(begun)); err != nil {
 		return err
 	}
-	if released == failed || e.Under() != g.ID || e.isParked(released-1) { // else it is on record already
-		if err := e.call.recordAttempt(ctx, handler.UseReleased, released, g.ID, Attempt{}); err != nil {
+	if !u.HasOpen() || u.Grant(begun-1) != g.ID || u.State() == effect.Waiting { // else it is on record already
+		if err := e.call.recordAttempt(ctx, effect.RecordBegins, uint32(begun), g.ID, Attempt{}); err != nil {
 			return err
 		}
 	}
@@ -125,31 +110,87 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	return nil
 }
 
-// Begun puts on record that the function of the use failed after parts of it had acted. The next
-// attempt goes on under the same decision.
-func (e *Effect) Begun(ctx context.Context, cause error) error {
-	released, _ := e.countAttempts()
-	return e.call.recordAttempt(ctx, handler.UseParked, released-1, e.under.ID, Attempt{Error: cleanText(cause.Error())})
-}
-
-// Failed puts on record that the attempts so far did not act.
-func (e *Effect) Failed(ctx context.Context, cause error) error {
+// Over puts on record that the attempts so far are known not to have happened, if that is not on
+// record. cause is what the function said, nil for what is known otherwise.
+func (e *Effect) Over(ctx context.Context, cause error) error {
+	u := e.Use()
+	if u.Attempts() == 0 || !u.HasOpen() && !u.IsClaimed() {
+		return nil
+	}
 	var a Attempt
 	if cause != nil {
 		a.Error = cleanText(cause.Error())
 	}
-	if released, failed := e.countAttempts(); released > 0 && failed >= released && e.isClaimed() {
-		if err := e.call.recordAttempt(ctx, handler.UseReleased, released, e.gateOf(released-1), Attempt{}); err != nil {
-			return err // it counted as an attempt that did not act before a worker had its task
-		}
+	newest := u.Attempts() - 1
+	return e.call.recordAttempt(ctx, effect.RecordOver, uint32(newest), u.Grant(newest), a)
+}
+
+// AskOutcome puts on record, in one entry, that the outcome of the newest attempt is unknown, and
+// the question to people about it. It returns [posthouse.ErrWaiting] once that is on record, also
+// if ctx has ended: what the question says is true whatever the caller does next.
+func (e *Effect) AskOutcome(ctx context.Context, q posthouse.Gate, cause error) error {
+	mark, err := e.unknownMark(cause)
+	if err != nil {
+		return err
 	}
-	for {
-		released, failed := e.countAttempts()
-		if failed >= released {
-			return nil
-		}
-		if err := e.call.recordAttempt(ctx, handler.UseFailed, failed, e.gateOf(failed), a); err != nil {
+	return e.call.task.Gates().open(context.WithoutCancel(ctx), q, mark)
+}
+
+// unknownMark is the record that the outcome of the newest attempt is unknown, nil if it is there.
+func (e *Effect) unknownMark(cause error) (*posthouse.Step, error) {
+	u := e.Use()
+	newest := u.Attempts() - 1
+	t := e.call.task
+	name := e.call.within(effect.RecordUnknown)
+	t.mu.Lock()
+	have := t.replay.Result(name, uint32(newest)) != nil
+	t.mu.Unlock()
+	if have {
+		return nil, nil
+	}
+	var a Attempt
+	if cause != nil {
+		a.Error = cleanText(cause.Error())
+	}
+	v, err := json.Marshal(a)
+	return &posthouse.Step{
+		Task: t.Key(), Name: name, Occurrence: uint32(newest), Effect: e.call.opt.Effect, Grant: u.Grant(newest),
+		Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v},
+	}, err
+}
+
+// ReconcileLater puts on record that the outcome of the newest attempt is unknown, and the timer of
+// the program's next look at it. said is why the last look told nothing, nil if it found that
+// nothing happened. It returns [posthouse.ErrWaiting].
+func (e *Effect) ReconcileLater(ctx context.Context, wait time.Duration, said, cause error) error {
+	mark, err := e.unknownMark(cause)
+	if err != nil {
+		return err
+	}
+	u, t := e.Use(), e.call.task
+	g := posthouse.Gate{
+		Name: effect.ReconcileName(u.Attempts(), len(u.Reconciles())), Kind: posthouse.GateTimer, Note: effect.NotFound,
+		ExpiresAt: session.RoundUp(t.session.Ledger().Now().Add(wait)), Text: "the program looks again whether " + e.call.name + " was done",
+	}
+	if said != nil {
+		g.Note = license.Clip("cannot tell: " + said.Error())
+	}
+	return t.Gates().open(context.WithoutCancel(t.Scope(ctx, e.call.name, e.call.occurrence)), g, mark)
+}
+
+// AwaitReconcile returns [posthouse.ErrWaiting] until the program is to look again.
+func (e *Effect) AwaitReconcile(ctx context.Context, timer posthouse.ID) error {
+	t := e.call.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, g := range e.gates() {
+		if g.ID == timer {
+			_, err := t.decidedGate(ctx, g)
+			if h := t.session.Head(); errors.Is(err, posthouse.ErrWaiting) && h != nil && g.Seq > h.Seq {
+				t.made().opened = true
+			}
 			return err
 		}
 	}
+	return posthouse.NotFound("gate", timer)
 }

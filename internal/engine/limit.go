@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -84,7 +85,7 @@ func RunLimited[T any](ctx context.Context, t *Task, name string, l Limits, out 
 		}
 		*out, err = v, failed
 	}
-	if e := expired(); e != nil && err != nil {
+	if e := expired(); e != nil && err != nil && !errors.Is(err, posthouse.ErrWaiting) { // else people are asked about an effect that was cut off
 		e.Abandoned = errors.As(err, new(abandonedError))
 		return e
 	}

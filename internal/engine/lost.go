@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -42,9 +42,9 @@ func (e *Effect) lost(ctx context.Context) (*posthouse.Gate, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	claimed := e.claimedCalls()
+	u := e.read()
 	for _, g := range gone {
-		if claimed[g.Call.ID] {
+		if u.HasClaim(g.Call.ID) {
 			return g, nil
 		}
 	}
@@ -68,7 +68,7 @@ func (e *Effect) learnClaims(ctx context.Context) error {
 	for i := range x.Steps {
 		r := &x.Steps[i]
 		what, within := strings.CutPrefix(r.Name, prefix)
-		if within && (what == handler.UseClaimed || what == handler.UseUndone) {
+		if within && (what == effect.RecordClaimed || what == effect.RecordUndone) {
 			t.replay.Remember(r)
 		}
 	}
@@ -78,14 +78,13 @@ func (e *Effect) learnClaims(ctx context.Context) error {
 // Strayed refuses a function that says it waits while nothing within its use does: what it waits
 // for was opened with a context from outside, so no decision covers it. It drops what the
 // execution asks, which would hand it out. It returns [posthouse.ErrInvalid], which every later
-// step of the execution returns, and whether all of that was new: then nothing has happened.
-func (e *Effect) Strayed() (err error, isNew bool) {
+// step of the execution returns. That says nothing of what the function did.
+func (e *Effect) Strayed() error {
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.made()
-	isNew = len(m.open) == 0
 	m.disorder = license.Strayed(e.call.name)
 	m.questions, m.open = nil, nil
-	return m.disorder, isNew
+	return m.disorder
 }

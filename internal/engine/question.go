@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -292,4 +293,79 @@ func (v Gates) Stale() []posthouse.ID {
 // would only ask again.
 func (v Gates) StillWaitsFor(seq uint64) (open []*posthouse.Gate) {
 	return v.t.replay.StillWaitsFor(seq, v.t.session.Ledger().Now())
+}
+
+// open puts a question, or a timer, on record at once, without a checkpoint, with a record of the
+// effect that it is about, and what is held. It returns [posthouse.ErrWaiting]: the execution waits for it, and
+// the checkpoint that parks it keeps the gate. Other errors are those of [session.Session.Commit].
+func (v Gates) open(ctx context.Context, g posthouse.Gate, mark *posthouse.Step) error {
+	t := v.t
+	t.mu.Lock()
+	content, err := t.prepareGate(ctx, &g)
+	if err != nil {
+		t.mu.Unlock()
+		return err
+	}
+	g.Occurrence = next(&t.made().asks, askKey(&g, content))
+	asks := &call{before: t.made().receivedBy(g.Name)}
+	t.mu.Unlock()
+	var opened *posthouse.Gate
+	err = t.recordWith(asks, func(before []posthouse.Step) (bool, error) {
+		d := &ledger.Draft{Steps: before, Gates: []posthouse.Gate{g}}
+		if mark != nil {
+			d.Steps = append(before, *mark)
+		}
+		done, err := t.session.Commit(ctx, d)
+		if errors.Is(err, posthouse.ErrCancelled) { // it happened before the request arrived, or may have
+			d.AfterCancel = true
+			done, err = t.session.Commit(ctx, d)
+		}
+		if err == nil {
+			opened = &done.Gates[0]
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		return err
+	}
+	if mark != nil {
+		t.rememberResult(*mark)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.replay.AddOpened(opened)
+	m := t.made()
+	m.open, m.opened = append(m.open, opened), true
+	return posthouse.ErrWaiting
+}
+
+// Await has the execution wait for a question on record, whatever it asks in its words today. It
+// returns [posthouse.ErrWaiting] until it is decided.
+func (v Gates) Await(ctx context.Context, id posthouse.ID) error {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	q := t.replay.QuestionOf(id)
+	if q == nil {
+		return posthouse.NotFound("gate", id)
+	}
+	q.Ask()
+	_, err := t.decidedGate(ctx, q.Last())
+	if h := t.session.Head(); errors.Is(err, posthouse.ErrWaiting) && h != nil && q.Last().Seq > h.Seq {
+		t.made().opened = true
+	}
+	return err
+}
+
+// Opened reports whether this run opened gates without a checkpoint, or found such: the park that
+// follows needs one, which keeps them.
+func (v Gates) Opened() bool {
+	t := v.t
+	m := t.state.Load()
+	if m == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return m.opened || slices.ContainsFunc(m.inner, func(in *Task) bool { return in.Gates().Opened() })
 }

@@ -53,6 +53,7 @@ type taskState struct {
 	notes     *story.Notebook // from outside of steps
 	questions []posthouse.Gate
 	open      []*posthouse.Gate
+	opened    bool // some of open are on record without a checkpoint that keeps them
 	inner     []*Task
 	repeats   bool // one of its steps may be attempted again
 }

@@ -4,103 +4,51 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/runs"
 )
 
-// A UseState says how far the use of a grant has come, on record.
-type UseState int
+// Use returns what is on record of the effect, with what this run has recorded.
+func (e *Effect) Use() *effect.Use {
+	t := e.call.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return e.read()
+}
 
-// The states of a use.
-const (
-	UseFresh     UseState = iota // nothing of it has begun here, or it is known not to have acted
-	UseUnknown                   // it may have acted, and nothing goes on that would tell
-	UseWaits                     // it waits, as it did when the execution was parked
-	UseGoesOn                    // something that it waited for is over
-	UseWithdrawn                 // what it waited for was taken back before a worker had it
-)
+// read is Use for callers that hold t.mu.
+func (e *Effect) read() *effect.Use { return e.call.task.replay.Effect(e.call.label()) }
 
-// State returns how far the use has come, and the number of its newest attempt, from 1. A use
-// that began on another branch or in another thread goes on there: here it is fresh.
-func (e *Effect) State(ctx context.Context) (UseState, int, error) {
-	released, failed := e.countAttempts()
-	if released <= failed {
-		if e.isClaimed() { // a worker has had a task since then: an earlier version did not wait for it
-			return UseUnknown, int(released), nil
-		}
-		return UseFresh, int(released), nil
+// State returns how far the effect has come. An attempt that an earlier run began has no end that
+// anybody will see. A use that waits on another branch or in another thread goes on there: here
+// nothing of it has begun.
+func (e *Effect) State(ctx context.Context) (effect.State, *effect.Use, error) {
+	u := e.Use()
+	s := u.State()
+	if s == effect.Begun {
+		s = effect.Next(s, effect.Lost)
 	}
-	for i := failed; i < released; i++ {
-		if !e.isParked(i) {
-			return UseUnknown, int(released), nil
-		}
+	if s != effect.Waiting && (s != effect.NotDone || !u.HasOpen()) {
+		return s, u, nil
 	}
 	under, err := e.call.task.session.Gate(ctx, e.Under())
 	if errors.Is(err, posthouse.ErrNotFound) {
-		return UseUnknown, int(released), nil
+		return effect.Next(s, effect.Lost), u, nil
 	}
-	if err != nil {
-		return UseFresh, 0, err
+	if err == nil && !e.isHere(under) {
+		s = effect.Licensed
 	}
-	if !e.isHere(under) {
-		return UseFresh, int(released), nil
-	}
-	return e.parkedState(released - 1), int(released), nil
+	return s, u, err
 }
 
 // isHere reports whether a gate is of the branch that runs, and no copy.
 func (e *Effect) isHere(g *posthouse.Gate) bool {
 	s := e.call.task.session
 	return g.Origin == "" && g.Thread == s.Thread() && g.Branch == s.Branch()
-}
-
-func (e *Effect) isParked(attempt uint32) bool {
-	t := e.call.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.replay.Result(e.call.within(handler.UseParked), attempt) != nil
-}
-
-// parkedState looks at what an attempt waits for.
-func (e *Effect) parkedState(attempt uint32) UseState {
-	t := e.call.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	parked := t.replay.Result(e.call.within(handler.UseParked), attempt).Seq
-	claimed := e.claimedCalls()
-	now := t.session.Ledger().Now()
-	var open, news, tasks, withdrawn int
-	for _, g := range e.gates() {
-		switch d := g.Decision; {
-		case d == nil && (g.ExpiresAt.IsZero() || now.Before(g.ExpiresAt)):
-			open++
-		case d == nil || d.Seq > parked || parked == 0:
-			news++
-		}
-		if g.Call == nil {
-			continue
-		}
-		tasks++
-		if !isAlive(g) {
-			withdrawn++
-			continue
-		}
-		delete(claimed, g.Call.ID)
-	}
-	switch {
-	case len(claimed) > 0:
-		return UseUnknown
-	case tasks == withdrawn && open == 0 && !e.acted():
-		return UseWithdrawn
-	case open > 0 && news == 0 && parked != 0:
-		return UseWaits
-	}
-	return UseGoesOn
 }
 
 // isAlive reports whether the program learns from a task's gate what became of it: it is open,
@@ -110,61 +58,10 @@ func isAlive(g *posthouse.Gate) bool {
 	return d == nil || d.Verdict == posthouse.Respond || d.Verdict == commit.Parked || d.Verdict == posthouse.Reject && !d.Unknown
 }
 
-// claimedCalls returns the tasks of the use that a worker has had without saying that its
-// attempt did not act, since the use was last known not to have acted. Callers hold t.mu.
-func (e *Effect) claimedCalls() map[posthouse.ID]bool {
-	calls := map[posthouse.ID]bool{}
-	failed, just := e.lastFailed()
-	if just {
-		return calls
-	}
-	undone := map[posthouse.ID]bool{}
-	for _, u := range e.workers(handler.UseUndone, failed) {
-		undone[u.Gate] = true
-	}
-	for _, u := range e.workers(handler.UseClaimed, failed) {
-		if !undone[u.Gate] {
-			calls[u.Call] = true
-		}
-	}
-	return calls
-}
-
-// workers returns what is on record of workers that had tasks of the use, after an entry.
-// Callers hold t.mu.
-func (e *Effect) workers(name string, after uint64) (all []commit.UseRecord) {
-	for _, s := range e.call.task.replay.Results(e.call.within(name)) {
-		var u commit.UseRecord
-		if s.Seq > after && json.Unmarshal(s.Value.Data, &u) == nil {
-			all = append(all, u)
-		}
-	}
-	return all
-}
-
 // saidNotDone reports whether the worker that had a task of the use said that nothing happened.
+// Earlier versions took each error for that word.
 func (e *Effect) saidNotDone(g *posthouse.Gate) bool {
-	t := e.call.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return !g.Decision.Unknown && slices.ContainsFunc(e.workers(handler.UseUndone, 0), func(u commit.UseRecord) bool { return u.Gate == g.ID && u.NotDone })
-}
-
-// lastFailed returns the last entry that says that the use did not act, 0 if there is no such
-// entry. Just says that this run has recorded it. Callers hold t.mu.
-func (e *Effect) lastFailed() (seq uint64, just bool) {
-	n := e.call.countWithin(handler.UseFailed)
-	if n == 0 {
-		return 0, false
-	}
-	seq = e.call.task.replay.Result(e.call.within(handler.UseFailed), n-1).Seq
-	return seq, seq == 0
-}
-
-// acted reports whether steps within the use have results that say more than what was read.
-// Callers hold t.mu.
-func (e *Effect) acted() bool {
-	return e.call.task.replay.Acted(e.call.within(""))
+	return !g.Decision.Unknown && e.Use().SaidNotDone(g.ID)
 }
 
 // gates returns the newest gate of each wait and question within the use. Callers hold t.mu.
@@ -176,7 +73,7 @@ func (e *Effect) Acted() bool {
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e.acted() {
+	if e.read().Acted() {
 		return true
 	}
 	for _, g := range e.gates() {
@@ -204,8 +101,7 @@ func (e *Effect) GoOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	released, _ := e.countAttempts()
-	if err := e.call.recordAttempt(ctx, handler.UseReleased, released, under.ID, Attempt{}); err != nil {
+	if err := e.call.recordAttempt(ctx, effect.RecordBegins, uint32(e.Use().Attempts()), under.ID, Attempt{}); err != nil {
 		return err
 	}
 	e.call.opt.Grant, e.under = under.ID, under
@@ -232,16 +128,16 @@ func (e *Effect) Park(ctx context.Context) (bool, error) {
 	if !asks && !open {
 		return false, nil
 	}
-	released, _ := e.countAttempts()
+	newest := uint32(e.Use().Attempts() - 1)
 	if !asks { // there may be no checkpoint
-		return true, e.call.recordAttempt(context.WithoutCancel(ctx), handler.UseParked, released-1, e.under.ID, Attempt{})
+		return true, e.call.recordAttempt(context.WithoutCancel(ctx), effect.RecordParks, newest, e.under.ID, Attempt{})
 	}
 	v, err := json.Marshal(Attempt{})
 	if err != nil {
 		return true, err
 	}
 	t.Records().Hold(posthouse.Step{
-		Name: e.call.within(handler.UseParked), Occurrence: released - 1, Effect: e.call.opt.Effect, Grant: e.under.ID,
+		Name: e.call.within(effect.RecordParks), Occurrence: newest, Effect: e.call.opt.Effect, Grant: e.under.ID,
 		Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v},
 	})
 	return true, nil
@@ -251,10 +147,10 @@ func (e *Effect) Park(ctx context.Context) (bool, error) {
 // of the use, and [StepKey] is the use's. An attempt that repeats one of unknown outcome has its
 // key. An attempt on another branch, or in the original of a copy, is another use.
 func (e *Effect) Context(ctx context.Context) (context.Context, error) {
-	first := e.under.ID
-	released, failed := e.countAttempts()
-	for i := failed; i+1 < released; i++ {
-		g, err := e.call.task.session.Gate(ctx, e.gateOf(i))
+	first, u := e.under.ID, e.Use()
+	begun, _ := u.Open()
+	for i := begun; i+1 < u.Attempts(); i++ {
+		g, err := e.call.task.session.Gate(ctx, u.Grant(i))
 		if err == nil && e.isHere(g) {
 			first = g.ID
 			break
@@ -264,7 +160,7 @@ func (e *Effect) Context(ctx context.Context) (context.Context, error) {
 		}
 	}
 	ctx = context.WithValue(ctx, keyUse, e)
-	if sc := e.call.task.scopeOf(ctx); sc != nil && e.gateOf(0) != first { // else the key of earlier versions
+	if sc := e.call.task.scopeOf(ctx); sc != nil && u.Grant(0) != first { // else the key of earlier versions
 		own := *sc
 		own.under = first
 		ctx = context.WithValue(ctx, keyScope, &own)
@@ -295,10 +191,10 @@ func (e *Effect) reopens(ctx context.Context, g *posthouse.Gate) bool {
 		return true
 	}
 	t.mu.Lock()
-	seq, just := e.lastFailed()
-	claimed := e.claimedCalls()[g.Call.ID]
+	u := e.read()
 	t.mu.Unlock()
-	if !isAlive(g) && (just || seq > d.Seq) {
+	claimed := u.HasClaim(g.Call.ID)
+	if !isAlive(g) && u.Settled() > d.Seq {
 		return true
 	}
 	return isTakenBack(g) && !claimed && (g.Call.Grant == "" || e.Holds == nil || e.Holds(ctx, e.under) == nil)
@@ -313,15 +209,6 @@ func (e *Effect) Lapsed() bool { return e.lapsed.Load() }
 func isTakenBack(g *posthouse.Gate) bool {
 	d := g.Decision
 	return d != nil && d.Verdict == posthouse.Cancel && d.By == posthouse.RuntimeActor && d.Successor == ""
-}
-
-// isClaimed reports whether a worker has had a task of the use, and has not said that it did not
-// act.
-func (e *Effect) isClaimed() bool {
-	t := e.call.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(e.claimedCalls()) > 0
 }
 
 // goesOn returns the call of a task that an engine took back, if it goes on where it was: with its
@@ -364,7 +251,7 @@ func (e *Effect) unknown(g *posthouse.Gate) error {
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !d.Unknown && ((d.Verdict != posthouse.Expire && d.Verdict != posthouse.Cancel) || !e.claimedCalls()[g.Call.ID]) {
+	if !d.Unknown && ((d.Verdict != posthouse.Expire && d.Verdict != posthouse.Cancel) || !e.read().HasClaim(g.Call.ID)) {
 		return nil
 	}
 	return &runs.RemoteError{Task: g.Call.Task, Gate: g.ID, Worker: d.By, Attempts: g.Call.Attempt, Reason: d.Reason, Unknown: true}

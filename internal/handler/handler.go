@@ -82,15 +82,6 @@ const MaxInput = 1 << 20
 // SignalPrefix begins the names of waits for signals on record.
 const SignalPrefix = "signal:"
 
-// The names of what a step under a grant records within itself.
-const (
-	UseReleased = "$use"    // it is about to act
-	UseFailed   = "$failed" // it did not act
-	UseParked   = "$parked" // it waits for something, and goes on; the number is that of the attempt
-	UseClaimed  = "$claim"  // a worker has a task of it
-	UseUndone   = "$undone" // that worker says that its attempt did not act
-)
-
 // Nested separates the names of a call and what is recorded within it.
 const Nested = ">"
 

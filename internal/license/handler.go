@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/threadlog"
 )
@@ -33,7 +34,7 @@ type State struct {
 	Effect string                // the call in full, as in "task:pay>pay[1]"
 	Result *posthouse.StepRecord // nil without a result
 	Begun  []posthouse.StepRecord
-	Undone []posthouse.StepRecord // attempts that are known not to have acted
+	Use    *effect.Use
 }
 
 // Newest returns the last attempt that began, nil if no attempt did.
@@ -44,24 +45,24 @@ func (s *State) Newest() *posthouse.StepRecord {
 	return &s.Begun[len(s.Begun)-1]
 }
 
-// IsOpen reports whether an attempt began and nothing else is known of it.
-func (s *State) IsOpen() bool { return len(s.Begun) > len(s.Undone) }
-
 // State returns how far an effect has come.
 func (t *Task) State(u *handler.Use) *State {
 	name := t.Within + handler.Nested + u.Name
 	s := &State{Effect: handler.Call(name, u.Occurrence)}
+	var within []*posthouse.StepRecord
 	for i := range t.Steps {
 		switch r := &t.Steps[i]; {
 		case r.Value.Codec == threadlog.CodecFailed:
 		case r.Name == name && r.Occurrence == u.Occurrence && s.Result == nil:
 			s.Result = r
-		case r.Name == s.Effect+handler.Nested+handler.UseReleased && int(r.Occurrence) == len(s.Begun):
-			s.Begun = append(s.Begun, *r)
-		case r.Name == s.Effect+handler.Nested+handler.UseFailed && int(r.Occurrence) == len(s.Undone):
-			s.Undone = append(s.Undone, *r)
+		case strings.HasPrefix(r.Name, s.Effect+handler.Nested):
+			within = append(within, r)
+			if r.Name == s.Effect+handler.Nested+effect.RecordBegins && int(r.Occurrence) == len(s.Begun) {
+				s.Begun = append(s.Begun, *r)
+			}
 		}
 	}
+	s.Use = effect.Read(s.Effect, within, t.Gates)
 	return s
 }
 
@@ -97,8 +98,7 @@ func (t *Task) Under(ctx context.Context, id posthouse.ID) (*posthouse.Gate, err
 // A Resolution is what the record and people say of an effect that has no result.
 type Resolution struct {
 	Under   *posthouse.Gate // that licenses it now, nil if it happened
-	Undone  bool            // its open attempts did not act
-	Repeats bool            // its open attempts may have acted, and doing it again is safe
+	Repeats bool            // its open attempts may have happened, and doing it again is safe
 
 	// Happened is the gate with the result that people gave, and Before the one under which the
 	// effect had run then. Other says that it ran on other content than the grant licenses.
@@ -107,45 +107,16 @@ type Resolution struct {
 }
 
 // Resolve finds out whether an effect without a result may run, and asks where that is to be
-// asked. An attempt of unknown outcome is settled before anything else. reconcile, if set, says
-// what became of it if people were not asked: done with no error means that it happened.
+// asked. Attempts of unknown outcome are settled before anything else. reconcile, if set, says
+// what became of them if people were not asked: done with no error means that it happened.
 func (t *Task) Resolve(ctx context.Context, q Questions, u *handler.Use, reconcile func(under *posthouse.Gate, attempt int) (done bool, err error)) (*Resolution, error) {
 	g, err := t.Grant(u.Grant)
 	if err != nil {
 		return nil, err
 	}
-	s, out := t.State(u), &Resolution{}
-	if s.IsOpen() {
-		under, err := t.Under(ctx, s.Newest().Grant)
-		if err != nil {
-			return nil, err
-		}
-		if under == nil || under.Decision == nil {
-			return nil, posthouse.NotFound("gate", s.Newest().Grant)
-		}
-		same := SameContent(under, g)
-		asks, err := t.reader().Outcome(ctx, t.Core, q, u.Name, under, len(s.Begun), under.Licensed(), u.Schema)
-		if err != nil {
-			return nil, err
-		}
-		if _, asked := q.Asked(ctx, asks); u.Idempotent && same && !asked {
-			out.Repeats = true
-		} else {
-			done := false
-			if reconcile != nil && !asked {
-				done, err = reconcile(under, len(s.Begun))
-			} else {
-				out.Happened, done, err = settled(ctx, q, asks)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if done {
-				out.Before, out.Other = under, !same
-				return out, nil
-			}
-			out.Happened, out.Undone = nil, true
-		}
+	out := &Resolution{}
+	if done, err := t.settle(ctx, q, u, g, reconcile, out); done || err != nil {
+		return out, err
 	}
 	out.Under, err = Current(ctx, q, t.reader(), g, func(g *posthouse.Gate) (why, err error) {
 		why, err = Stale(ctx, t.Core, g, t.Thread, t.Branch)
@@ -157,14 +128,66 @@ func (t *Task) Resolve(ctx context.Context, q Questions, u *handler.Use, reconci
 	return out, err
 }
 
-// settled asks people about the outcome of an attempt. Done says that it happened; if it was given up,
-// the error is that of [Refused].
-func settled(ctx context.Context, q Questions, outcome posthouse.Gate) (decided *posthouse.Gate, done bool, err error) {
-	decided, how, err := AskOutcome(ctx, q, outcome)
-	if err == nil && how != posthouse.Happened && how != posthouse.Redo {
-		err = Refused(decided)
+// settle finds out what became of the attempts on record, and reports whether the effect happened.
+func (t *Task) settle(ctx context.Context, q Questions, u *handler.Use, g *posthouse.Gate, reconcile func(*posthouse.Gate, int) (bool, error), out *Resolution) (done bool, err error) {
+	s := t.State(u)
+	state := s.Use.State()
+	if state == effect.Begun { // nobody will see its end
+		state = effect.Next(state, effect.Lost)
 	}
-	return decided, how == posthouse.Happened, err
+	if state != effect.Unknown && state != effect.Done && state != effect.GivenUp {
+		return false, nil
+	}
+	under, err := t.Under(ctx, s.Newest().Grant)
+	if err != nil {
+		return false, err
+	}
+	if under == nil || under.Decision == nil {
+		return false, posthouse.NotFound("gate", s.Newest().Grant)
+	}
+	same := SameContent(under, g)
+	asked, open := s.Use.Question()
+	switch {
+	case open:
+		return false, q.Await(ctx, asked) // what is with people stays with them
+	case state == effect.Unknown && u.Idempotent && same:
+		out.Repeats = true
+		return false, nil
+	case state == effect.Unknown && reconcile != nil:
+		done, err = reconcile(under, len(s.Begun))
+		if err == nil && !done { // one look at an attempt that may still be under way says nothing
+			err = t.askOutcome(ctx, q, u, under, s, errors.New("its program does not find that it was done"))
+		}
+	case state == effect.Unknown:
+		return false, t.askOutcome(ctx, q, u, under, s, nil)
+	default:
+		out.Happened, err = t.Core.Logs.Gate(ctx, asked)
+		if err == nil && state == effect.GivenUp {
+			err = Refused(out.Happened)
+		}
+		done = state == effect.Done
+	}
+	if done && err == nil {
+		out.Before, out.Other = under, !same
+	}
+	return done && err == nil, err
+}
+
+// askOutcome asks people about the attempts of an effect. It returns [posthouse.ErrWaiting].
+func (t *Task) askOutcome(ctx context.Context, q Questions, u *handler.Use, under *posthouse.Gate, s *State, cause error) error {
+	asks, err := t.reader().Outcome(ctx, t.Core, u.Name, under, len(s.Begun), under.Licensed(), u.Schema)
+	if err != nil {
+		return err
+	}
+	if text := s.Use.Error(); cause == nil && text != "" {
+		cause = errors.New(text)
+	}
+	asks.Note = OutcomeNote(s.Use, cause)
+	_, err = q.Ask(ctx, asks)
+	if err == nil { // an answer that the reader of the effect does not count, as after a withdrawal
+		err = posthouse.ErrWaiting
+	}
+	return err
 }
 
 // Recorded are the questions within an effect as they are on record: nothing is asked.
@@ -196,6 +219,9 @@ func (r *recorded) Asked(_ context.Context, q posthouse.Gate) (uint32, bool) {
 	last, n, _ := r.find(&q)
 	return n, last != nil && !last.Withdrawn()
 }
+
+// Await implements [Questions].
+func (r *recorded) Await(context.Context, posthouse.ID) error { return posthouse.ErrWaiting }
 
 // Ask implements [Questions].
 func (r *recorded) Ask(_ context.Context, q posthouse.Gate) (*posthouse.Gate, error) {

@@ -25,6 +25,9 @@ type Questions interface {
 
 	// Ask returns the gate of a question with its decision, [posthouse.ErrWaiting] until then.
 	Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, error)
+
+	// Await returns [posthouse.ErrWaiting] while a question on record is open, nil once it is decided.
+	Await(ctx context.Context, gate posthouse.ID) error
 }
 
 // Never returns why a gate can never license an effect, nil if it may.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 )
 
 // An Execution is what is on record of one execution of a node or handler: results that
@@ -45,10 +46,10 @@ func (x *Execution) RestartStep() {
 // Records of the programming models that survive the restart of a step.
 // docs/format.md has their names.
 const (
-	recordDone    = "$done"         // the execution completed
-	recordChild   = "$child"        // where a called thread stands
-	recordUse     = ">$use"         // an effect under a grant is about to act
-	RecordRequest = "coord:request" // what a coordinator was asked for
+	recordDone    = "$done"                   // the execution completed
+	recordChild   = "$child"                  // where a called thread stands
+	recordUse     = ">" + effect.RecordBegins // an effect under a grant is about to act
+	RecordRequest = "coord:request"           // what a coordinator was asked for
 )
 
 // CodecFailed marks a call that failed in a program that went on. The record has no result; it

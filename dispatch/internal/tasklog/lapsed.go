@@ -2,13 +2,12 @@ package tasklog
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/effect"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // WhyWithdraw returns why a task is to be withdrawn instead of given to a worker, "" if a worker
@@ -28,7 +27,7 @@ func (l *Log) WhyWithdraw(ctx context.Context, g *posthouse.Gate) (string, error
 	}
 	if g.Call.Grant != "" && !never {
 		x, err := l.Execution(ctx, g)
-		if err != nil || x != nil && hasBegun(x.Steps, g) {
+		if err != nil || x != nil && hasBegun(x, g) {
 			return "", err
 		}
 	}
@@ -76,25 +75,10 @@ func (l *Log) unchecked(g *posthouse.Gate) string {
 
 // hasBegun reports whether a worker has had a task of the use that a gate belongs to, without
 // saying that its attempt did not act.
-func hasBegun(steps []posthouse.StepRecord, g *posthouse.Gate) bool {
-	within := g.Call.Use + handler.Nested
-	had := map[posthouse.ID]bool{}
-	for i := range steps {
-		s := &steps[i]
-		var u commit.UseRecord
-		switch s.Name {
-		case within + handler.UseFailed:
-			clear(had)
-		case within + handler.UseClaimed, within + handler.UseUndone:
-			if json.Unmarshal(s.Value.Data, &u) == nil && u.Call == g.Call.ID {
-				had[u.Gate] = s.Name == within+handler.UseClaimed
-			}
-		}
+func hasBegun(x *threadlog.Execution, g *posthouse.Gate) bool {
+	steps := make([]*posthouse.StepRecord, len(x.Steps))
+	for i := range x.Steps {
+		steps[i] = &x.Steps[i]
 	}
-	for _, begun := range had {
-		if begun {
-			return true
-		}
-	}
-	return false
+	return effect.Read(g.Call.Use, steps, x.Gates).HasClaim(g.Call.ID)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/internal/requesters"
@@ -111,7 +112,7 @@ func (l *Log) WasClaimed(ctx context.Context, g *posthouse.Gate) (bool, error) {
 	for i := range x.Steps {
 		var u commit.UseRecord
 		s := &x.Steps[i]
-		if s.Name == g.Call.Use+handler.Nested+handler.UseClaimed && json.Unmarshal(s.Value.Data, &u) == nil && u.Gate == g.ID {
+		if s.Name == g.Call.Use+handler.Nested+effect.RecordClaimed && json.Unmarshal(s.Value.Data, &u) == nil && u.Gate == g.ID {
 			return true, nil
 		}
 	}
@@ -133,7 +134,7 @@ func (l *Log) WithGrant(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate
 	use := ""
 	for i := range x.Steps {
 		s := &x.Steps[i]
-		call, is := strings.CutSuffix(s.Name, handler.Nested+handler.UseReleased)
+		call, is := strings.CutSuffix(s.Name, handler.Nested+effect.RecordBegins)
 		if is && s.Grant != "" && strings.HasPrefix(g.Name, call+handler.Nested) && (of == nil || s.Seq > of.Seq) {
 			of, use = s, call
 		}

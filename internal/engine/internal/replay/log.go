@@ -22,11 +22,12 @@ type callKey struct {
 // safe for concurrent use.
 type Log struct {
 	results   map[callKey]*posthouse.StepRecord
-	gates     map[callKey]*posthouse.Gate // waits of the program and of the runtime
-	questions []*Question                 // what people were asked, in the order of the first gates
-	edited    uint64                      // see [threadlog.Execution.Edited]
-	order     []*posthouse.StepRecord     // outermost calls as recorded; nil once order no longer matters
-	failed    map[callKey]bool            // calls that failed once in a program that went on; may be nil
+	within    map[string][]*posthouse.StepRecord // results by each call that they are within, in the order of the log
+	gates     map[callKey]*posthouse.Gate        // waits of the program and of the runtime
+	questions []*Question                        // what people were asked, in the order of the first gates
+	edited    uint64                             // see [threadlog.Execution.Edited]
+	order     []*posthouse.StepRecord            // outermost calls as recorded; nil once order no longer matters
+	failed    map[callKey]bool                   // calls that failed once in a program that went on; may be nil
 	// failures are those of them that the program acted after: what they returned stands.
 	failures map[callKey]*posthouse.StepRecord
 	left     int // outermost results and gates not asked for yet; 0 once something new was
@@ -51,6 +52,7 @@ func New(e *threadlog.Execution, branch string) *Log {
 		k := callKey{s.Name, s.Occurrence}
 		if s.Value.Codec != threadlog.CodecFailed && l.results[k] == nil {
 			l.results[k] = s // the first result of a call stands
+			l.addWithin(s)
 			l.left += outermost(s.Name)
 		}
 		if !strings.Contains(s.Name, Nested) && !s.Unordered && s.Name != Notes {

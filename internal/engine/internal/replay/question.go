@@ -166,3 +166,26 @@ func (l *Log) Predecessor(g *posthouse.Gate, before []posthouse.Gate) *Question 
 	}
 	return nil
 }
+
+// AddOpened adds a question or a timer that this run put on record.
+func (l *Log) AddOpened(g *posthouse.Gate) {
+	if !g.AsksPeople() {
+		l.gates[callKey{g.Name, g.Occurrence}] = g
+		return
+	}
+	l.addQuestion(g)
+	l.QuestionOf(g.ID).Ask()
+}
+
+// QuestionOf returns the question with a gate, nil if there is none.
+func (l *Log) QuestionOf(id posthouse.ID) *Question {
+	if l == nil {
+		return nil
+	}
+	for _, q := range l.questions {
+		if q.Last().ID == id {
+			return q
+		}
+	}
+	return nil
+}

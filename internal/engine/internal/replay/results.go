@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 )
 
 // Result returns the recorded result of a call, nil if it has no result. It does not count
@@ -41,7 +42,29 @@ func (l *Log) Remember(s *posthouse.StepRecord) {
 	k := callKey{s.Name, s.Occurrence}
 	if l.results[k] == nil {
 		l.results[k] = s
+		l.addWithin(s)
 	}
+}
+
+// addWithin notes a result for the calls that it is within.
+func (l *Log) addWithin(s *posthouse.StepRecord) {
+	for i := range s.Name {
+		if s.Name[i] != Nested[0] {
+			continue
+		}
+		if l.within == nil {
+			l.within = map[string][]*posthouse.StepRecord{}
+		}
+		l.within[s.Name[:i]] = append(l.within[s.Name[:i]], s)
+	}
+}
+
+// Effect returns what is on record of the effect of a call, as [CallName] spells it.
+func (l *Log) Effect(call string) *effect.Use {
+	if l == nil {
+		return &effect.Use{}
+	}
+	return effect.Read(call, l.within[call], l.Within(call+Nested))
 }
 
 // Acted reports whether calls with names that begin with prefix have results that say more than

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
@@ -60,7 +61,7 @@ func order(d *desk.Desk, thread string, gate posthouse.ID) (claim, decision uint
 		d.OK(err)
 		for _, ev := range e.Events {
 			switch {
-			case ev.Step != nil && strings.HasSuffix(ev.Step.Name, handler.Nested+handler.UseClaimed):
+			case ev.Step != nil && strings.HasSuffix(ev.Step.Name, handler.Nested+effect.RecordClaimed):
 				claim = ev.Seq
 			case ev.Decision != nil && ev.Decision.Gate == gate:
 				decision = ev.Seq
