@@ -45,6 +45,7 @@ func (e *attempt) end(ctx context.Context, n *task.Ending, says bool) error {
 	switch {
 	case s.Result != nil:
 		return ended(n.Result != nil && s.Result.Value.Codec == n.Result.Codec && string(s.Result.Value.Data) == string(n.Result.Data))
+	case s.Use.State() == effect.Unknown && s.Use.IsAsked(): // the task is over: its append says so
 	case s.Use.State() != effect.Begun:
 		return ended(n.Failed != "" && says == (s.Use.State() == effect.NotDone))
 	case n.Failed != "" && newest.Effect == posthouse.EffectWrite && !says:

@@ -114,6 +114,9 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 		return none, err
 	}
 	v, err := c.Run(ctx, func(ctx context.Context) (posthouse.Value, error) { return a.run(ctx, grant) })
+	if err != nil && a.happened && !errors.Is(err, posthouse.ErrWaiting) { // its result is not on record
+		err = a.askPeople(ctx, err, err)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -142,7 +145,8 @@ type action[T, Out any] struct {
 	opt  ActOptions[T, Out]
 	use  *engine.Effect
 
-	other *posthouse.Gate // under which the effect had happened, on other content
+	happened bool            // its function returned a result
+	other    *posthouse.Gate // under which the effect had happened, on other content
 }
 
 func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value, error) {
@@ -265,6 +269,7 @@ func (a *action[T, Out]) ended(ctx context.Context, out Out, err error, open boo
 	if err == nil {
 		v, failed := posthouse.Encode(nil, out)
 		if failed == nil {
+			a.happened = !a.opt.Idempotent
 			return v, nil
 		}
 		err = fmt.Errorf("its result does not encode: %w", failed) // it has happened

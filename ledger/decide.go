@@ -54,6 +54,9 @@ func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 		if err := g.CheckWord(d.Verdict); err != nil {
 			return nil, err
 		}
+		if err := commit.CheckOutcomeAnswer(tx, g, d.Verdict); err != nil {
+			return nil, err
+		}
 		one := d
 		one.Verdict = g.Recorded(d.Verdict)
 		if err := l.substitute(tx, g, &one); err != nil {

@@ -131,6 +131,13 @@ func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOpti
 		if err != nil {
 			return err
 		}
+		for _, b := range t.Info.Branches {
+			if slices.Contains(targets, b.Seq) {
+				if err := commit.CheckSettled(tx, b.Branch); err != nil {
+					return err
+				}
+			}
+		}
 		*del, gone, err = remove(tx, tree, targets, o)
 		return err
 	})

@@ -44,16 +44,18 @@ type stage struct {
 
 // stages lists what a commit does with a validated plan, in order. core.Append then
 // takes the last stages: seal, sign, put, apply.
-func (c *Commit) stages() [14]stage {
+func (c *Commit) stages() [16]stage {
 	p := c.plan
 	return [...]stage{
 		{true, (*Commit).checkLease},
 		{!p.Cancel, (*Commit).checkCancelled},
 		{true, (*Commit).checkHead},
+		{p.leaves(), (*Commit).checkSettled},
 		{p.Checkpoint != nil && p.ByHand, (*Commit).findStep},
 		{len(p.Steps) > 0, (*Commit).recordSteps},
 		{len(p.Again) > 0, (*Commit).recordAgain},
 		{len(p.ConsumedSignals) > 0, (*Commit).takeSignals},
+		{p.ends() && len(c.tx.Thread.Info.Begun) > 0, (*Commit).askAbandoned},
 		{p.Checkpoint != nil && len(c.tx.Thread.Info.Waiting) > 0, (*Commit).cancelLeftGates},
 		{p.Checkpoint == nil && len(p.Open.Withdraw) > 0, (*Commit).withdrawGates},
 		{p.Checkpoint != nil || len(p.Open.Withdraw) > 0, (*Commit).returnSignals},

@@ -24,7 +24,7 @@ func (c *Commit) cancelLeftGates() error {
 			AddDecision(tx, &posthouse.Decision{
 				Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: superseded, At: tx.At.UTC(), Trail: w.Trail, Successor: successor,
 			}, w.Seq)
-		case p.Open.keeps(w.ID):
+		case p.Open.keeps(w.ID), w.Kind == posthouse.GateOutcome: // the branch may end: what happened is still to be said
 		case p.Open.Answers[w.ID] != nil:
 			dec := *p.Open.Answers[w.ID]
 			dec.Gate, dec.Shown, dec.Signal, dec.Trail = w.ID, posthouse.Hash{}, 0, w.Trail
@@ -49,7 +49,7 @@ func (c *Commit) cancelLeftGates() error {
 // was decided since keeps its decision.
 func (c *Commit) withdrawGates() error {
 	for _, w := range c.tx.Thread.Info.Waiting {
-		if w.Branch == c.plan.Branch && c.plan.Open.withdraws(w.ID) {
+		if w.Branch == c.plan.Branch && c.plan.Open.withdraws(w.ID) && w.Kind != posthouse.GateOutcome {
 			c.withdrawGate(&w)
 		}
 	}

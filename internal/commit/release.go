@@ -60,6 +60,9 @@ func Release(ctx context.Context, c *Committer, claim *core.Claim, thread string
 		if err := tx.CheckLease(claim); err != nil {
 			return err
 		}
+		if err := CheckSettled(tx, ""); err != nil {
+			return err
+		}
 		done, err = closeGeneration(tx, o)
 		if err == nil && o.DryRun {
 			return core.ErrNothing

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -22,6 +23,8 @@ type Use struct {
 	outcomes   []outcome
 	reconciles []reconcile
 	ended      bool // its branch was cancelled: nothing in it continues
+
+	now time.Time // zero: nothing is due
 
 	at, settled uint64 // the entry that is added, and the newest that says that nothing happened
 }
@@ -41,6 +44,7 @@ type inner struct {
 	call      posthouse.ID // of a task; "" for another wait
 	task      bool
 	open      bool
+	expires   time.Time
 	news      bool // it was decided after the use parked
 	withdrawn bool // taken back, without a word on it
 	lost      bool // its worker ended without a word that nothing happened
@@ -77,7 +81,7 @@ func (u *Use) Record(what string, n uint32, grant posthouse.ID, m Mark, known bo
 	case RecordOver:
 		u.settle(int(n)+1, SaysNotDone, Missing)
 	case RecordFailed:
-		if known && m.Error == "" {
+		if known && (m.Error == "" || m.Error == posthouse.ErrWaiting.Error()) { // an earlier version said so of one that waits
 			u.settle(int(n)+1, SaysNotDone, Missing)
 			return
 		}
@@ -167,6 +171,7 @@ type Gate struct {
 	Note string       // of a timer, if it is known
 	Call posthouse.ID // of a task, if it is known
 
+	ExpiresAt  time.Time // zero: never, or it is not known
 	Supersedes posthouse.ID
 }
 
@@ -185,7 +190,7 @@ func (u *Use) Opened(g Gate) {
 	u.inner = slices.DeleteFunc(u.inner, func(in *inner) bool { // a task's later attempt takes the place of the one before
 		return in.gate == g.Supersedes || in.task && in.call != "" && in.call == g.Call
 	})
-	u.inner = append(u.inner, &inner{gate: g.ID, call: g.Call, task: g.Kind == posthouse.GateTask, open: true})
+	u.inner = append(u.inner, &inner{gate: g.ID, call: g.Call, task: g.Kind == posthouse.GateTask, open: true, expires: g.ExpiresAt})
 }
 
 // A Decision is what a Use is to know of a gate's answer.
@@ -284,7 +289,7 @@ func combine(s, next State) State {
 func (u *Use) waiting() State {
 	tasks, withdrawn, open, dead := 0, 0, 0, false
 	for _, in := range u.inner {
-		if in.open {
+		if in.open && !u.isDue(in) {
 			open++
 		}
 		if !in.task {
@@ -310,7 +315,7 @@ func (u *Use) waiting() State {
 func (u *Use) Rests() bool {
 	open := 0
 	for _, in := range u.inner {
-		if in.news {
+		if in.news || in.open && u.isDue(in) {
 			return false
 		}
 		if in.open {
@@ -318,6 +323,16 @@ func (u *Use) Rests() bool {
 		}
 	}
 	return open > 0
+}
+
+// At says what time it is: what is due is over then, also if that is not on record.
+func (u *Use) At(now time.Time) *Use {
+	u.now = now
+	return u
+}
+
+func (u *Use) isDue(in *inner) bool {
+	return !u.now.IsZero() && !in.expires.IsZero() && !u.now.Before(in.expires)
 }
 
 // Attempts returns how many attempts began, counting each time that the function ran again after
@@ -380,6 +395,9 @@ func (u *Use) Question() (gate posthouse.ID, open bool) {
 	return "", false
 }
 
+// IsAsked reports whether people were asked about the outcome of an attempt.
+func (u *Use) IsAsked() bool { return len(u.outcomes) > 0 }
+
 // Acted reports whether results of steps within the function are on record.
 func (u *Use) Acted() bool { return len(u.parts) > 0 }
 
@@ -389,6 +407,11 @@ func (u *Use) IsClaimed() bool { return len(u.claims) > 0 }
 
 // SaidNotDone reports whether the worker that had a task, by its gate, said that nothing happened.
 func (u *Use) SaidNotDone(gate posthouse.ID) bool { return slices.Contains(u.undone, gate) }
+
+// AtWork reports whether a worker has a task of the effect now.
+func (u *Use) AtWork() bool {
+	return slices.ContainsFunc(u.inner, func(in *inner) bool { return in.task && in.open && u.isClaimed(in) })
+}
 
 // HasClaim is IsClaimed for one task.
 func (u *Use) HasClaim(call posthouse.ID) bool {
@@ -432,7 +455,7 @@ func Read(call string, steps []*posthouse.StepRecord, gates []*posthouse.Gate) *
 		if !strings.HasPrefix(g.Name, prefix) {
 			continue
 		}
-		in := Gate{ID: g.ID, Name: g.Name, Kind: g.Kind, Note: g.Note, Supersedes: g.Supersedes}
+		in := Gate{ID: g.ID, Name: g.Name, Kind: g.Kind, Note: g.Note, ExpiresAt: g.ExpiresAt, Supersedes: g.Supersedes}
 		if g.Call != nil {
 			in.Call = g.Call.ID
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/backoff"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -122,12 +123,20 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 	case commit.Parked:
 		return w.handler(ctx, have)
 	case posthouse.Expire:
-		return &posthouse.Error{
+		return notBegun(use, &posthouse.Error{
 			Code: posthouse.CodeExpired, Decision: d,
 			Message: "no worker completed task " + have.Call.Task + " before " + have.ExpiresAt.Format(time.RFC3339), Hint: "look whether a worker handles it, or go on without",
-		}
+		})
 	}
-	return withdrawn(have)
+	return notBegun(use, withdrawn(have))
+}
+
+// notBegun marks the error of a use's task that no worker had: nothing happened.
+func notBegun(use *Effect, err error) error {
+	if use == nil {
+		return err
+	}
+	return effect.MarkNotDone(err)
 }
 
 func decodeOutput(g *posthouse.Gate, out any) error {

@@ -21,7 +21,10 @@ func (e *Effect) Use() *effect.Use {
 }
 
 // read is Use for callers that hold t.mu.
-func (e *Effect) read() *effect.Use { return e.call.task.replay.Effect(e.call.label()) }
+func (e *Effect) read() *effect.Use {
+	t := e.call.task
+	return t.replay.Effect(e.call.label()).At(t.session.Ledger().Now())
+}
 
 // State returns how far the effect has come. An attempt that an earlier run began has no end that
 // anybody will see. A use that waits on another branch or in another thread goes on there: here

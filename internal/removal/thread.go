@@ -103,6 +103,9 @@ func (w *whole) draft(ctx context.Context, c *core.Core, tx *core.Tx) (err error
 	if t.Info.Gone() && t.Info.Releases == 0 {
 		return posthouse.NotFound("thread", w.thread)
 	}
+	if err := commit.CheckSettled(tx, ""); err != nil {
+		return err
+	}
 	if w.opt.If != nil {
 		tree, err := c.Logs.Tree(ctx, w.thread, 0)
 		if err != nil {

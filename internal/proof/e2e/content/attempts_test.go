@@ -153,7 +153,7 @@ func TestAttemptToChangeContentAfterItWasProposed(t *testing.T) {
 			ran = append(ran, c["amount"])
 			c["amount"] = 1_000_000
 			if len(ran) == 1 {
-				return "", errors.New("try again")
+				return "", gate.NotDone(errors.New("try again"))
 			}
 			return "done", nil
 		}

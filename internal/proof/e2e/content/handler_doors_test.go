@@ -233,9 +233,8 @@ func TestHandlersReconcile(t *testing.T) {
 			failed := make(chan error, 10)
 			defer k.serve("w2", k.d, func(t worker.Task, amount int) (string, error) {
 				out, err := p.handle(t, amount)
-				if errors.Is(err, posthouse.ErrUnknown) { // go on at once, as another attempt would
+				if bank.paid.Load() == 1 {
 					failed <- err
-					return "", t.Pause("settle", time.Millisecond)
 				}
 				return out, err
 			})()
@@ -246,11 +245,18 @@ func TestHandlersReconcile(t *testing.T) {
 			h.decide(grant, posthouse.Approve, "alice")
 			must(app.Resume(h.Context(), "t"))(h)
 			<-failed
-			h.resumePaused("t", k)
 			h.handled("t")
-			want, paid := "paid 10 to bob", int64(2)
-			if done {
-				want, paid = "found out", 1
+			want, paid := "found out", int64(1)
+			if !done { // it may still be under way: people are asked
+				want, paid = "paid 10 to bob", 2
+				must(app.Resume(h.Context(), "t"))(h)
+				q := h.only("t")
+				if q.Kind != gate.KindOutcome {
+					h.Fatalf("%+v", q)
+				}
+				h.decide(q.ID, posthouse.Redo, "alice")
+				must(app.Resume(h.Context(), "t"))(h)
+				h.handled("t")
 			}
 			if res := must(app.Resume(h.Context(), "t"))(h); res.Output != want || bank.paid.Load() != paid {
 				h.Errorf("done=%t: %+v after %d payments", done, res, bank.paid.Load())
@@ -258,25 +264,6 @@ func TestHandlersReconcile(t *testing.T) {
 			h.grantIs(grant, grants.Executed)
 			h.verified()
 		})
-	}
-}
-
-// resumePaused has a task go on that its handler paused.
-func (h *house) resumePaused(thread string, k *desk) {
-	h.Helper()
-	ctx, cancel := context.WithTimeout(h.Context(), 20*time.Second)
-	defer cancel()
-	for e, err := range h.ledger.Watch(ctx, ledger.WatchQuery{Thread: thread}) {
-		if err != nil {
-			h.Fatal(err)
-		}
-		if e.Gate == nil || e.Gate.Call == nil || e.Gate.Call.Paused == "" {
-			continue
-		}
-		if _, err := k.d.Resume(ctx, e.Gate.ID, "alice"); err != nil {
-			h.Fatal(err)
-		}
-		return
 	}
 }
 

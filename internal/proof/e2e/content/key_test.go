@@ -22,7 +22,7 @@ func TestKeyOfAnEffectThatIsRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost error
 		same bool
-	}{"unknown": {posthouse.ErrUnknown, true}, "did not act": {errors.New("the bank is shut"), false}} {
+	}{"unknown": {posthouse.ErrUnknown, true}, "did not act": {gate.NotDone(errors.New("the bank is shut")), false}} {
 		t.Run(name, func(t *testing.T) {
 			onStores(t, func(h *house) {
 				h.grants = true

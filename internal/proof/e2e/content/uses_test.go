@@ -25,7 +25,7 @@ func TestSpentApprovalSaysWhatRan(t *testing.T) {
 				_, e := gate.Act(ctx, name, grant, func(context.Context, int) (int, error) { return 0, err })
 				return e
 			}
-			if err := act("first", errors.New("the bank is closed")); err == nil || errors.Is(err, posthouse.ErrWaiting) {
+			if err := act("first", gate.NotDone(errors.New("the bank is closed"))); err == nil || errors.Is(err, posthouse.ErrWaiting) {
 				return 0, errors.Join(errors.New("the first effect does not fail"), err)
 			}
 			if uses > 1 {
