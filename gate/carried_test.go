@@ -4,10 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/url"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -73,48 +69,21 @@ func called[In any](t *testing.T, in In, policy gate.Policy, answers ...posthous
 
 var approve = posthouse.Decision{Verdict: posthouse.Approve}
 
-// TestRequireRefusesWhatNobodyWouldSee calls a tool with arguments of which a part is not in their
-// JSON. It is refused by its name before anybody is asked.
-func TestRequireRefusesWhatNobodyWouldSee(t *testing.T) {
-	site, _ := url.Parse("https://ann:word@bank.example")
-	for field, in := range map[string]any{
-		"Hidden":           transfer{Hidden: 99},
-		"secret":           transfer{secret: "mallory"},
-		"Call":             transfer{Call: func() {}},
-		"Map.a.hidden":     transfer{Map: map[string]*place{"a": {hidden: true}}},
-		"Any.hidden":       transfer{Any: place{hidden: true}},
-		"value as a whole": dated{Time: time.Unix(1, 0), Amount: 5},
-		"User.username":    *site,
-		"[1].hidden":       []place{{}, {City: "Bern", hidden: true}},
-		"Any.Map.a.hidden": transfer{Any: &transfer{Map: map[string]*place{"a": {hidden: true}}}},
-	} {
-		var ran int
-		pay := requireOf(reflect.TypeOf(in), &ran)
-		s := gate.NewSession(&gate.SessionOptions{Announce: func(*posthouse.Gate) error { t.Errorf("%s: somebody was asked", field); return errors.New("no") }})
-		err := pay(s.With(t.Context()), in)
-		if !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(fmt.Sprint(err), field) || ran > 0 {
-			t.Errorf("with %s set: %v, ran %d times", field, err, ran)
-		}
+// TestRequireHidesNothingFromPeople: what the JSON of the arguments does not carry, nobody sees, and
+// it does not reach the tool.
+func TestRequireHidesNothingFromPeople(t *testing.T) {
+	in := transfer{To: "bob", Amount: 1, Hidden: 99999, secret: "mallory", Call: func() {}, Map: map[string]*place{"a": {City: "Bern", hidden: true}}}
+	ran, asked, _, err := called(t, in, nil, approve)
+	if err != nil || len(ran) != 1 || len(asked) != 1 {
+		t.Fatalf("ran %v, asked %v, %v", ran, asked, err)
 	}
-}
-
-// requireOf wraps a tool that takes one of the types of the test.
-func requireOf(t reflect.Type, ran *int) func(context.Context, any) error {
-	a := gate.Approval{Tool: "pay", Message: "Pay?"}
-	switch t {
-	case reflect.TypeFor[transfer]():
-		return wrapped[transfer](a, ran)
-	case reflect.TypeFor[dated]():
-		return wrapped[dated](a, ran)
-	case reflect.TypeFor[url.URL]():
-		return wrapped[url.URL](a, ran)
+	if got := ran[0]; got.Hidden != 0 || got.secret != "" || got.Call != nil || got.Map["a"].hidden || got.To != "bob" || got.Amount != 1 {
+		t.Errorf("people saw %s, and the tool ran on %+v", asked[0].Payload, got)
 	}
-	return wrapped[[]place](a, ran)
-}
-
-func wrapped[In any](a gate.Approval, ran *int) func(context.Context, any) error {
-	tool := gate.Require(func(context.Context, In) (string, error) { *ran++; return "", nil }, a)
-	return func(ctx context.Context, in any) error { _, err := tool(ctx, in.(In)); return err }
+	days, asked, _, err := called(t, dated{Time: time.Unix(1, 0), Amount: 5}, nil, approve)
+	if err != nil || len(days) != 1 || days[0].Amount != 0 {
+		t.Errorf("people saw %s, and the tool ran on %+v, %v", asked[0].Payload, days, err)
+	}
 }
 
 // TestRequireRunsOnTheCopyOfWhatWasShown runs a tool on arguments that come back from their JSON,

@@ -113,7 +113,7 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	how := s.handling(ctx, g)
 	run := in // what the policy allows keeps its value
 	if how != Allow && how != Deny {
-		run, err = shownAs(a.Tool, in, arguments)
+		run, err = shownAs[In](a.Tool, arguments)
 		if err != nil {
 			return out, err
 		}
