@@ -56,9 +56,8 @@ func (a *Approval) validate() error {
 // answer may change the arguments (edit) or replace the tool's result (respond).
 //
 // The tool runs on its arguments as they were shown, read back from their JSON. A field that
-// JSON does not carry and that is set is [posthouse.ErrInvalid] before anybody is asked: it has
-// no name in JSON, is not exported, or its type leaves it out. A call that
-// SessionOptions.Policy allows keeps its arguments.
+// JSON does not carry does not reach it: one that has no name in JSON, is not exported, or that
+// its type leaves out. A call that SessionOptions.Policy allows keeps its arguments.
 //
 // If the call is not approved the tool does not run. The error is
 // [posthouse.ErrForbidden] if it is denied, the connection closes, or there is no
