@@ -48,6 +48,7 @@ type BulkItem struct {
 	Thread   string           `json:"thread"`
 	Status   posthouse.Status `json:"status"`            // before anything was done
 	Branches []string         `json:"branches"`          // to which something was done, or would be
+	Stands   []string         `json:"stands,omitempty"`  // why a resume passed branches over: a step that failed is not made again
 	Problem  Document         `json:"problem,omitempty"` // what failed, as JSON
 }
 

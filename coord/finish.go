@@ -32,9 +32,7 @@ func (r *run) commitEnd(ctx context.Context, failed error) (*Reply, error) {
 	case failed != nil && ctx.Err() != nil:
 		return r.leaveInterrupted(ctx, failed)
 	}
-	if err := r.task.Records().EndedBy(failed); err != nil {
-		failed = errors.Join(err, failed)
-	}
+	failed, _ = r.task.Records().EndedBy(failed)
 	return r.commitResult(ctx, failed)
 }
 

@@ -175,9 +175,7 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	if err := task.Records().Disorder(failed == nil && !task.Waiting()); err != nil {
 		failed = err
 	} else if !task.Waiting() {
-		if err := task.Records().EndedBy(failed); err != nil {
-			failed = errors.Join(err, failed)
-		}
+		failed, _ = task.Records().EndedBy(failed)
 	}
 	r.reportOutcome(ctx, task, failed)
 	switch {

@@ -145,13 +145,13 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			if err := t.takeWrites(o); err != nil {
 				return o.finish(taskFailed, err)
 			}
-			err = t.leadOn(o, may)
-			if err == nil {
+			if err = t.leadOn(o, may); err == nil {
 				return o
 			}
 		}
-		if e := exec.Records().EndedBy(err); e != nil {
-			return o.finish(taskFailed, errors.Join(e, err))
+		err, broken := exec.Records().EndedBy(err)
+		if broken {
+			return o.finish(taskFailed, err)
 		}
 		if again, e := t.recordAttempt(ctx, exec, past, err); !again {
 			return o.finish(taskFailed, errors.Join(err, e))

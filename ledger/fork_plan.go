@@ -16,14 +16,19 @@ type ForkPlan struct {
 	Status posthouse.Status `json:"status"` // that it begins with; interrupted: it goes on once it is resumed
 	Next   []string         `json:"next"`   // the nodes that run once it goes on
 
-	Kept    []ForkStep     `json:"kept"`           // results on record that count in the fork, and are not computed again
-	Decided []ForkDecision `json:"decided"`        // answers on record that count in the fork, where it asks the same: it waits for no other
-	Again   []ForkStep     `json:"again"`          // results that the source recorded after the checkpoint, and the fork would record again
-	Tried   []TriedStep    `json:"tried"`          // steps that began on the source's branch and have no result there: the fork tries them, too
-	Acts    []ForkStep     `json:"acts"`           // those of Again and Tried that act on the world: of class write or external
-	Asks    []ForkGate     `json:"asks"`           // questions that the fork asks at once, or again
-	End     ForkEnd        `json:"end"`            // how far the source's branch shows what the fork may do
-	More    int            `json:"more,omitempty"` // elements beyond the first 1,000 of each list
+	Kept    []ForkStep     `json:"kept"`    // results on record that count in the fork, and are not computed again
+	Decided []ForkDecision `json:"decided"` // answers on record that count in the fork, where it asks the same: it waits for no other
+	Again   []ForkStep     `json:"again"`   // results that the source recorded after the checkpoint, and the fork would record again
+	Tried   []TriedStep    `json:"tried"`   // steps that began on the source's branch and have no result there: the fork tries them, too
+	Acts    []ForkStep     `json:"acts"`    // those of Again and Tried that act on the world: of class write or external
+
+	// Stands are the calls that failed on the source's branch after the checkpoint. The fork makes them
+	// again. What the source did because of the failure is in Behind: it stays done.
+	Stands []StandingFailure `json:"stands"`
+
+	Asks []ForkGate `json:"asks"`           // questions that the fork asks at once, or again
+	End  ForkEnd    `json:"end"`            // how far the source's branch shows what the fork may do
+	More int        `json:"more,omitempty"` // elements beyond the first 1,000 of each list
 }
 
 // A ForkEnd is the newest checkpoint of the source's branch. The nodes in Next decide as they run
@@ -104,7 +109,7 @@ func PlanFork(ctx context.Context, l *Ledger, id posthouse.ID, o *ForkOptions) (
 	}
 	p := &ForkPlan{
 		Thread: draft.Thread, Branch: draft.Branch, Status: draft.Checkpoint.Status, Next: append([]string{}, c.Next...),
-		Kept: []ForkStep{}, Decided: []ForkDecision{}, Again: []ForkStep{}, Tried: []TriedStep{}, Acts: []ForkStep{}, Asks: []ForkGate{}, End: endAt(&c.Header),
+		Kept: []ForkStep{}, Decided: []ForkDecision{}, Again: []ForkStep{}, Tried: []TriedStep{}, Acts: []ForkStep{}, Stands: []StandingFailure{}, Asks: []ForkGate{}, End: endAt(&c.Header),
 	}
 	line, err := l.core.Logs.Reader(ctx, c.Thread).Lineage(&c.Header)
 	if err != nil {

@@ -32,6 +32,7 @@ type forkWalk struct {
 	open   map[posthouse.ID]*ForkGate // gates before the fork that have no decision there
 	before []*decidedGate             // gates before the fork that have one, by the order of decisions
 	tries  tries
+	found  executions // as the headers have them, for the failures in them
 
 	tasks   map[posthouse.ID]string          // gates of tasks, by what the record is called that hands them out again
 	failed  map[posthouse.ID]*posthouse.Gate // tasks that failed before the fork, and that it does not inherit
@@ -65,9 +66,10 @@ func (w *forkWalk) entry(e *posthouse.Entry, recs []posthouse.Record) bool {
 				w.handOutAgain(rec.Step)
 			}
 		case rec.Step != nil:
-			w.step(e.Seq, i, rec.Step)
+			w.step(e.Seq, i, rec.Step, rec.Size == 0)
 		case rec.Gate != nil:
 			w.gate(e.Seq, rec.Gate)
+			w.noteGate(e.Seq, rec.Gate)
 		case rec.Decision != nil && e.Seq <= w.upTo:
 			w.decide(e.Seq, rec.Decision)
 		case rec.Decision != nil:
@@ -95,6 +97,7 @@ func (w *forkWalk) restart() {
 	forgets := func(effect string) bool {
 		return effect == "" || effect == posthouse.EffectPure.String() || effect == posthouse.EffectRead.String()
 	}
+	w.found.restart()
 	w.plan.Kept = slices.DeleteFunc(w.plan.Kept, func(s ForkStep) bool { return forgets(s.Effect) })
 	w.tries.list = slices.DeleteFunc(w.tries.list, func(t *TriedStep) bool { return t.Grant == "" && forgets(t.Effect) })
 	w.before = slices.DeleteFunc(w.before, func(g *decidedGate) bool {
@@ -102,9 +105,15 @@ func (w *forkWalk) restart() {
 	})
 }
 
-func (w *forkWalk) step(seq uint64, at int, s *posthouse.StepInfo) {
+func (w *forkWalk) step(seq uint64, at int, s *posthouse.StepInfo, empty bool) {
 	before := seq <= w.upTo && w.line.Sees(s.Branch, seq)
 	after := seq > w.upTo && branchName(s.Branch) == branchName(w.source.Branch)
+	if before || after {
+		w.found.step(seq, s, empty)
+	}
+	if s.Codec == threadlog.CodecFailed {
+		return // no result
+	}
 	if before || after {
 		w.plan.More += w.tries.add(seq, at, s)
 	}
@@ -239,6 +248,15 @@ func (w *forkWalk) end() {
 	for _, t := range w.tries.list {
 		w.act(&t.ForkStep)
 	}
+	w.plan.Stands = w.found.standing(func(f *threadlog.Failure) bool { return f.Step.Seq > w.upTo })
+}
+
+// noteGate notes a wait or a question for the failures before it.
+func (w *forkWalk) noteGate(seq uint64, g *posthouse.GateInfo) {
+	before := seq <= w.upTo && w.line.Sees(g.Branch, seq)
+	if before || seq > w.upTo && branchName(g.Branch) == branchName(w.source.Branch) {
+		w.found.gate(seq, g)
+	}
 }
 
 // read completes the plan by what only bodies say: which of the earlier decisions answer in the fork,
@@ -259,6 +277,7 @@ func (w *forkWalk) read(ctx context.Context, l *Ledger, thread string) error {
 	for _, t := range w.tries.list {
 		t.wantError(b)
 	}
+	wantErrors(b, w.plan.Stands)
 	if err := b.read(ctx, l, thread); err != nil {
 		return err
 	}

@@ -7,19 +7,32 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // RestartStepOptions say who restarts a step. Nil is the zero value.
 type RestartStepOptions struct {
 	By string // on the new checkpoint's record
+
+	// KeepDone agrees that a call which failed is made again although an effect that stays is on
+	// record after its failure, such as a refund. Without it that is [posthouse.ErrConflict].
+	KeepDone bool
+
+	DryRun bool // write nothing, and say what would become of the records; the same refusals
 }
 
 // A RestartedStep lists what became of a step's records when it began again.
 type RestartedStep struct {
-	Checkpoint *posthouse.Header      // interrupted: it goes on when it is resumed
+	Checkpoint *posthouse.Header      // interrupted: it goes on when it is resumed; nil in a dry run
 	Dropped    []posthouse.StepRecord // results that do not count any more
 	Kept       []posthouse.StepRecord // effects on the world and people's answers, which the program finds by name
+
+	// Stands are the calls that failed and are made again. What the program did because of the
+	// failure is in Behind: it stays done, also where its result is dropped.
+	Stands []StandingFailure
+
+	kept, failed string // the first effect that stays behind a failure, and the call that failed
 }
 
 // RestartStep begins the unfinished executions at a branch's head from their top and drops
@@ -34,8 +47,12 @@ type RestartedStep struct {
 // Executions that completed beside the unfinished ones keep their results, and threads
 // that were called are continued.
 //
+// A call that failed is made again, also if its failure stands: Stands lists what the program did
+// because of that.
+//
 // [posthouse.ErrNotFound]; [posthouse.ErrConflict] unless the checkpoint is its
-// branch's head and has something unfinished; [posthouse.ErrBusy] while a run has the
+// branch's head and has something unfinished, and for a kept effect behind a failure without
+// KeepDone; [posthouse.ErrBusy] while a run has the
 // thread; and the errors of [Ledger.Commit].
 func (l *Ledger) RestartStep(ctx context.Context, checkpoint posthouse.ID, o *RestartStepOptions) (*RestartedStep, error) {
 	if o == nil {
@@ -59,19 +76,27 @@ func (l *Ledger) RestartStep(ctx context.Context, checkpoint posthouse.ID, o *Re
 	if err != nil {
 		return nil, err
 	}
+	a := &RestartedStep{}
+	for _, x := range all {
+		a.sort(x)
+	}
+	if err := a.mayKeep(o); err != nil {
+		return nil, err
+	}
+	bySeq := func(a, b posthouse.StepRecord) int { return cmp.Compare(a.Seq, b.Seq) }
+	slices.SortStableFunc(a.Dropped, bySeq)
+	slices.SortStableFunc(a.Kept, bySeq)
+	slices.SortStableFunc(a.Stands, func(a, b StandingFailure) int { return cmp.Compare(a.Seq, b.Seq) })
+	if o.DryRun {
+		return a, nil
+	}
 	done, err := l.Commit(ctx, &Draft{
 		Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Keep: called(info, c.Branch), Checkpoint: next(c, posthouse.KindRestartStep, posthouse.StatusInterrupted, o.By),
 	})
 	if err != nil {
 		return nil, err
 	}
-	a := &RestartedStep{Checkpoint: done.Checkpoint}
-	for _, x := range all {
-		a.sort(x)
-	}
-	bySeq := func(a, b posthouse.StepRecord) int { return cmp.Compare(a.Seq, b.Seq) }
-	slices.SortStableFunc(a.Dropped, bySeq)
-	slices.SortStableFunc(a.Kept, bySeq)
+	a.Checkpoint = done.Checkpoint
 	return a, nil
 }
 
@@ -90,6 +115,31 @@ func (a *RestartedStep) sort(x *threadlog.Execution) {
 		default:
 			a.Dropped = append(a.Dropped, s)
 		}
+	}
+	for _, f := range x.Failures() {
+		if !f.Stands() {
+			continue
+		}
+		s := standingFailure(f)
+		s.Error = errorIn(f.Step.Value.Data)
+		a.Stands = append(a.Stands, s)
+		for _, b := range f.Behind {
+			if b.Step != nil && stays(b.Step) && a.kept == "" {
+				a.kept, a.failed = handler.Call(b.Name, b.Occurrence), handler.Call(f.Step.Name, f.Step.Occurrence)
+			}
+		}
+	}
+}
+
+// mayKeep refuses to make a call again behind whose failure an effect stays, unless that is agreed to.
+func (a *RestartedStep) mayKeep(o *RestartStepOptions) error {
+	if a.kept == "" || o.KeepDone {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Field: "keepDone",
+		Message: "step " + a.failed + " would be made again, and " + a.kept + ", which was done because it failed, stays done",
+		Hint:    "undo that by hand, or agree to it (keepDone, --keep-done)",
 	}
 }
 

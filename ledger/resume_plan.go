@@ -25,12 +25,17 @@ type ResumePlan struct {
 	Error    string           `json:"error,omitempty"`    // why the branch failed
 	Attempts int              `json:"attempts,omitempty"` // of the node that failed, as its checkpoint says
 
-	Kept  []ForkStep  `json:"kept"`           // results on record of the nodes that run: they are not computed again
-	Tried []TriedStep `json:"tried"`          // steps of these nodes that failed before, and are tried again
-	Acts  []ResumeAct `json:"acts"`           // effects that may run under decisions that stand: people are asked again only if Asks says so
-	Asks  []ForkGate  `json:"asks"`           // questions and other waits that are open on the branch
-	More  int         `json:"more,omitempty"` // elements beyond the first 1,000 of each list
-	Fork  *ForkPlan   `json:"fork,omitempty"` // of a fork that has not run yet: what its source did after the place of the fork
+	Kept  []ForkStep  `json:"kept"`  // results on record of the nodes that run: they are not computed again
+	Tried []TriedStep `json:"tried"` // steps of these nodes that failed before, and are tried again
+
+	// Stands are the calls that failed and are not made again: the program did something because of
+	// that, and it is on record in Behind. If one of them has Ended, a resume ends with its error again.
+	Stands []StandingFailure `json:"stands"`
+
+	Acts []ResumeAct `json:"acts"`           // effects that may run under decisions that stand: people are asked again only if Asks says so
+	Asks []ForkGate  `json:"asks"`           // questions and other waits that are open on the branch
+	More int         `json:"more,omitempty"` // elements beyond the first 1,000 of each list
+	Fork *ForkPlan   `json:"fork,omitempty"` // of a fork that has not run yet: what its source did after the place of the fork
 }
 
 // A ResumeAct is what a decision on the branch still licenses: an effect that began and has no result,
@@ -78,7 +83,7 @@ func PlanResume(ctx context.Context, l *Ledger, thread, branch string) (*ResumeP
 	}
 	p := &ResumePlan{
 		Thread: thread, Branch: b.Branch, Head: b.Head, Status: b.Status, Next: slices.Clone(h.Next), Error: h.Error, Attempts: h.Attempts,
-		Kept: []ForkStep{}, Tried: []TriedStep{}, Acts: []ResumeAct{}, Asks: []ForkGate{},
+		Kept: []ForkStep{}, Tried: []TriedStep{}, Stands: []StandingFailure{}, Acts: []ResumeAct{}, Asks: []ForkGate{},
 	}
 	outcomes, err := p.walk(ctx, l, h)
 	if err != nil {
@@ -133,6 +138,11 @@ func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (
 	p.Kept, p.Asks, p.More = append(p.Kept, scratch.Kept...), append(p.Asks, scratch.Asks...), scratch.More
 	for i := range p.Asks {
 		p.Asks[i].Open = true
+	}
+	p.Stands = w.found.standing(func(f *threadlog.Failure) bool { return true })
+	for i := range p.Stands {
+		f := &p.Stands[i]
+		f.Ended = h.Status == posthouse.StatusFailed && f.ended == h.Seq
 	}
 	for _, t := range w.tries.list {
 		if t.Status == "" { // an effect under a grant is among those that act
@@ -216,6 +226,7 @@ func (p *ResumePlan) readErrors(ctx context.Context, l *Ledger) error {
 	for i := range p.Tried {
 		p.Tried[i].wantError(b)
 	}
+	wantErrors(b, p.Stands)
 	return b.read(ctx, l, p.Thread)
 }
 

@@ -12,9 +12,15 @@ import (
 
 // Anew is the outcome of restarting an unfinished step.
 type Anew struct {
-	Checkpoint posthouse.Header `json:"checkpoint" doc:"it is interrupted: resume it"`
+	Checkpoint *posthouse.Header `json:"checkpoint,omitempty" doc:"it is interrupted: resume it; absent in a dry run"`
 	Dropped    []Result         `json:"dropped" doc:"results that do not count any more"`
 	Kept       []Result         `json:"kept" doc:"effects on the world and people's answers: they happened, and nobody does them twice"`
+
+	Stands []ledger.StandingFailure `json:"stands" doc:"calls that failed and are made again, with what the program did because of that: it stays done"`
+}
+
+type restartBody struct {
+	KeepDone bool `json:"keepDone,omitempty" doc:"agree that a call which failed is made again although an effect that was done because of it stays done"`
 }
 
 // A Result is a recorded step without its value.
@@ -29,23 +35,26 @@ type Result struct {
 
 func (cs *checkpoints) restartRoute(path string) *api.Route {
 	return &api.Route{
-		Method: http.MethodPost, Path: path + "/{id}/anew", Role: tokens.Operator, Summary: "Begin an unfinished step anew", Handle: cs.restartStep,
-		Notes:   "For a program that goes another way than the one on record. Results that the step recorded so far do not count any more, but for effects on the world and people's answers. The checkpoint must be its branch's head; nothing runs until it is resumed.",
+		Method: http.MethodPost, Path: path + "/{id}/anew", Role: tokens.Operator, Summary: "Begin an unfinished step anew", Handle: api.Take(cs.restartStep),
+		Notes:   "For a program that goes another way than the one on record. Results that the step recorded so far do not count any more, but for effects on the world and people's answers. Calls that failed are made again: stands says what the program did because of that, and an effect that stays behind one needs keepDone. The checkpoint must be its branch's head; nothing runs until it is resumed.",
+		Query: []api.Param{{Name: "dryRun", Kind: api.BoolParam, Def: "false", Help: "true writes nothing, and says what would become of the results; it fails as the restart would"}}, Body: restartBody{},
 		Answers: []api.Answer{{Status: http.StatusOK, Help: "the new checkpoint, and what became of the results", Body: Anew{}, Media: ""}},
 	}
 }
 
-func (cs *checkpoints) restartStep(w http.ResponseWriter, r *api.Request) error {
+func (cs *checkpoints) restartStep(w http.ResponseWriter, r *api.Request, b *restartBody) error {
 	if h := cs.restarted(r); h != nil {
 		w.Header().Set("ETag", api.ETag(h.Hash))
-		return api.WriteJSON(w, http.StatusOK, &Anew{Checkpoint: *h, Dropped: []Result{}, Kept: []Result{}})
+		return api.WriteJSON(w, http.StatusOK, &Anew{Checkpoint: h, Dropped: []Result{}, Kept: []Result{}, Stands: []ledger.StandingFailure{}})
 	}
-	a, err := cs.ledger.RestartStep(r.Context(), r.ID("id"), &ledger.RestartStepOptions{By: r.Actor.Name})
+	a, err := cs.ledger.RestartStep(r.Context(), r.ID("id"), &ledger.RestartStepOptions{By: r.Actor.Name, KeepDone: b.KeepDone, DryRun: r.Query["dryRun"] == "true"})
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", api.ETag(a.Checkpoint.Hash))
-	return api.WriteJSON(w, http.StatusOK, &Anew{Checkpoint: *a.Checkpoint, Dropped: results(a.Dropped), Kept: results(a.Kept)})
+	if a.Checkpoint != nil {
+		w.Header().Set("ETag", api.ETag(a.Checkpoint.Hash))
+	}
+	return api.WriteJSON(w, http.StatusOK, &Anew{Checkpoint: a.Checkpoint, Dropped: results(a.Dropped), Kept: results(a.Kept), Stands: append([]ledger.StandingFailure{}, a.Stands...)})
 }
 
 // restarted returns the checkpoint that an earlier attempt of the request has made, or nil.

@@ -21,7 +21,7 @@ type call struct {
 	occurrence uint32
 	recorded   *posthouse.StepRecord
 	failure    *posthouse.StepRecord // that it failed, and the program acted after that
-	before     []*failedCall         // what the code that makes it knows of
+	after      after                 // what the code that makes it knows of
 	failed     *failedCall           // what became of it
 	top        bool                  // directly in the task, and its order counts
 	beside     bool                  // directly in the task, begun in order, but run beside others
@@ -31,6 +31,14 @@ type call struct {
 	horizon    *horizon              // of a select, whose record withdraws what was waited for within it; else nil
 	done       bool
 	waits      bool // it ended because something in it waits
+}
+
+// after is what failed before a call, as the code that makes it knows.
+type after struct {
+	before []*failedCall // those that are not on record
+	known  []*failedCall // those that are
+	behind string        // what is on record after the call's own failure, if that stands
+	reads  bool          // the call's record says no more than what was read or computed
 }
 
 // beginCall counts a call and finds its result. A free call may come before what the
@@ -57,7 +65,8 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 		order := ctx.Value(keyOrder)
 		c.top, c.beside, c.loose = order == nil, order == beside, order == unordered
 	}
-	c.before = m.receivedBy(c.name)
+	m.calls++
+	c.after.before, c.after.known = m.receivedBy(c.name), m.knownBy(c.name)
 	if c.top && m.running != "" {
 		return &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "step",
@@ -66,7 +75,7 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 		}
 	}
 	c.occurrence = next(&m.steps, c.name)
-	c.failure = t.replay.TakeFailure(c.name, c.occurrence, c.top && !free)
+	c.failure, c.after.behind = t.replay.TakeFailure(c.name, c.occurrence, c.top && !free)
 	switch {
 	case c.failure != nil:
 		return nil

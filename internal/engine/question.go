@@ -75,7 +75,8 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 		m.questions = append(m.questions, g)
 		return nil, posthouse.ErrWaiting
 	}
-	m.asksAfter(m.receivedBy(g.Name))
+	m.calls++
+	m.asksAfter(g.Name, m.receivedBy(g.Name), m.knownBy(g.Name))
 	q := t.replay.Question(&g, content, g.Occurrence)
 	t.replay.CountReplayed(g.Name, q != nil)
 	if q != nil {
@@ -161,7 +162,7 @@ func (v Gates) RecordDecided(ctx context.Context, g posthouse.Gate, expired *pos
 			g.Supersedes = cmp.Or(g.Supersedes, q.Last().ID)
 		}
 	}
-	asks := &call{before: t.made().receivedBy(g.Name)}
+	asks := &call{name: g.Name, after: after{before: t.made().receivedBy(g.Name), known: t.made().knownBy(g.Name)}}
 	t.mu.Unlock()
 	if err := t.mayAct(ctx); err != nil {
 		return nil, err
@@ -307,7 +308,7 @@ func (v Gates) open(ctx context.Context, g posthouse.Gate, mark *posthouse.Step)
 		return err
 	}
 	g.Occurrence = next(&t.made().asks, askKey(&g, content))
-	asks := &call{before: t.made().receivedBy(g.Name)}
+	asks := &call{name: g.Name, after: after{before: t.made().receivedBy(g.Name), known: t.made().knownBy(g.Name)}}
 	t.mu.Unlock()
 	var opened *posthouse.Gate
 	err = t.recordWith(asks, func(before []posthouse.Step) (bool, error) {

@@ -20,7 +20,7 @@ func TestFailureIsOnRecordBeforeStepsAtOnce(t *testing.T) {
 	var both sync.WaitGroup
 	record := func(commit func(before []posthouse.Step)) {
 		both.Go(func() {
-			_ = task.recordWith(&call{before: []*failedCall{failed}}, func(before []posthouse.Step) (bool, error) {
+			_ = task.recordWith(&call{after: after{before: []*failedCall{failed}}}, func(before []posthouse.Step) (bool, error) {
 				commit(before)
 				return true, nil
 			})

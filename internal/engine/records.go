@@ -82,6 +82,8 @@ func (v Records) Survived() []posthouse.Step {
 		return nil
 	}
 	known := m.receivedBy("")
+	actsAfter("an agent's result", known)
+	actsAfter("an agent's result", m.known)
 	_, marks := m.takeFailures(func(f *failedCall) bool { return slices.Contains(known, f) }, func(f *failedCall) bool { return false })
 	return marks
 }

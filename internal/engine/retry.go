@@ -74,6 +74,9 @@ func (r *Retry) Wait(n int, draw float64) time.Duration {
 
 // Wants reports whether another attempt is to follow one that failed with err.
 func (r *Retry) Wants(err error) bool {
+	if _, over := errors.AsType[*overError](err); over {
+		return false
+	}
 	if r.On != nil {
 		return r.On(err)
 	}

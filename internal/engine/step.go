@@ -73,7 +73,7 @@ func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn 
 // record must be Run. Below [Beside] it may run beside others.
 func (t *Task) Call(ctx context.Context, name string, o StepOptions) (*Call, error) {
 	c := &Call{task: t, opt: o}
-	c.grouped = o.Grouped
+	c.grouped, c.after.reads = o.Grouped, isRead(o.Effect)
 	if err := t.beginCall(ctx, name, false, &c.call); err != nil {
 		return nil, err
 	}
@@ -147,7 +147,10 @@ func (c *Call) failedBefore() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.made()
-	m.known = append(m.known, &failedCall{mark: s.Step, err: f, within: c.name[:len(c.name)-len(c.base)], received: true})
+	m.known = append(m.known, &failedCall{
+		mark: s.Step, err: f, within: c.name[:len(c.name)-len(c.base)], received: true, at: m.calls,
+		behind: c.after.behind,
+	})
 	return f
 }
 
@@ -190,9 +193,10 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 			due = session.RoundUp(t.session.Ledger().Now().Add(d))
 			a.Due = posthouse.Millis(due.UnixMilli())
 		}
-		t.mu.Lock()
-		t.retryEnded(err, c.within(""))
-		t.mu.Unlock()
+		if c.failedInside() {
+			c.reportEnd(ctx, attempts+1, err)
+			return v, err
+		}
 		if e := c.recordAttempt(ctx, attemptName, uint32(attempts), "", a); e != nil {
 			return v, errors.Join(err, e)
 		}
@@ -261,11 +265,22 @@ func (c *Call) recordAttempt(ctx context.Context, name string, n uint32, grant p
 	if err != nil {
 		return err
 	}
-	own := call{name: c.within(name), occurrence: n}
+	own := call{name: c.within(name), occurrence: n, after: c.after}
 	return c.task.recordStep(ctx, &own, posthouse.Step{
 		Effect: c.opt.Effect, Grant: grant, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v}, Story: a.Story,
 	})
 }
+
+// failedInside ends an attempt within which calls may have failed. It reports whether a failure
+// there stands: another attempt would end with it.
+func (c *Call) failedInside() bool {
+	c.task.mu.Lock()
+	defer c.task.mu.Unlock()
+	return c.task.endFailures(c.within("")) != nil
+}
+
+// isRead reports whether a step of a class says no more than what was read or computed.
+func isRead(e posthouse.Effect) bool { return e == posthouse.EffectPure || e == posthouse.EffectRead }
 
 // awaitAttempt waits until the next attempt is due: itself if that is soon, and
 // otherwise by a timer gate.
@@ -296,6 +311,14 @@ func (t *Task) rewind(prefix string) {
 	maps.DeleteFunc(m.steps, mine)
 	maps.DeleteFunc(m.asks, mine)
 	m.dropAsked(prefix)
+	m.known = slices.DeleteFunc(m.known, func(f *failedCall) bool {
+		inside := strings.HasPrefix(f.mark.Name, prefix)
+		if inside && f.behind != "" {
+			s := f.value(f.err)
+			t.replay.RememberFailure(&s, f.behind)
+		}
+		return inside
+	})
 	m.failures = slices.DeleteFunc(m.failures, func(f *failedCall) bool { return strings.HasPrefix(f.mark.Name, prefix) })
 	t.replay.ClearAsked(prefix)
 }

@@ -48,6 +48,7 @@ type taskState struct {
 	failures  []*failedCall        // calls that failed and are not on record
 	known     []*failedCall        // those on record, with what followed them
 	acted     map[*failedCall]bool // those that a question of this run follows
+	calls     uint32               // steps, waits and questions that began
 	disorder  error                // once an order broke: what every later step returns
 	held      []posthouse.Step
 	notes     *story.Notebook // from outside of steps
@@ -225,7 +226,7 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 	t.holdNotes()
 	held := m.held
 	m.held = nil
-	knows := func(f *failedCall) bool { return slices.Contains(c.before, f) }
+	knows := func(f *failedCall) bool { return slices.Contains(c.after.before, f) }
 	taken, marks := m.takeFailures(knows, func(f *failedCall) bool { return f.again && f.received })
 	t.mu.Unlock()
 	done, err := commit(slices.Concat(held, marks))
@@ -238,6 +239,10 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 	}
 	for i := range marks {
 		t.rememberFailure(&marks[i])
+	}
+	if !c.after.reads {
+		actsAfter(c.label(), c.after.before)
+		actsAfter(c.label(), c.after.known)
 	}
 	c.done = true
 	return err

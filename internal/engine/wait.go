@@ -163,9 +163,7 @@ func (w *wait) park(g posthouse.Gate) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g.Name, g.Task, g.Branch, g.Occurrence = w.name, t.Key(), t.session.Branch(), w.occurrence
-	if g.Kind != posthouse.GateTimer { // a program may sleep before it tries again
-		t.made().asksAfter(w.before)
-	}
+	t.made().asksAfter(w.label(), w.after.before, w.after.known)
 	t.made().questions = append(t.made().questions, g)
 	return posthouse.ErrWaiting
 }

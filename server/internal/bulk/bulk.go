@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/limit"
@@ -49,7 +50,7 @@ func (b *Bulk) Routes() []*api.Route {
 	return []*api.Route{
 		{
 			Method: http.MethodPost, Path: "/api/bulk/resume", Role: tokens.Operator, Summary: "Resume many threads", Handle: api.Reply(b.resume), Body: request{}, Answers: answer,
-			Notes: "Begins to run the branches that are interrupted or failed, and waits for none of them." + notes,
+			Notes: "Begins to run the branches that are interrupted or failed, and waits for none of them. A branch that would fail in the same way, since a step failed and something is on record because of that, is passed over: stands says why." + notes,
 		},
 		{
 			Method: http.MethodPost, Path: "/api/bulk/cancel", Role: tokens.Operator, Summary: "Cancel many threads", Handle: api.Reply(b.cancel), Body: request{}, Answers: answer,
@@ -93,6 +94,7 @@ type Item struct {
 	Thread   string           `json:"thread" doc:"its name"`
 	Status   posthouse.Status `json:"status" doc:"when it was looked at, before anything was done"`
 	Branches []string         `json:"branches" doc:"the branches that something was done to, or would be; empty: there was nothing to do"`
+	Stands   []string         `json:"stands,omitempty" doc:"why branches were passed over by a resume: a step failed, the program did something because of it, and it is not made again"`
 	Problem  *problem.Details `json:"problem,omitempty" doc:"what failed, after what was done to the branches before it"`
 }
 
@@ -107,11 +109,40 @@ func (b *Bulk) resume(r *api.Request, q *request) (*Report, error) {
 		return nil, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this server runs no programs", Hint: "ask one that has the programs"}
 	}
 	return b.run(r, q, action{with(posthouse.StatusInterrupted, posthouse.StatusFailed), func(ctx context.Context, thread string, branch *posthouse.BranchHead, dry bool) error {
-		if dry {
-			return nil
+		if err := b.stands(ctx, thread, branch); err != nil || dry {
+			return err
 		}
 		return b.runner.Resume(ctx, thread, branch.Branch)
 	}})
+}
+
+// A passedOver is a branch that a resume has nothing to do on.
+type passedOver struct {
+	branch string
+	failed ledger.StandingFailure
+}
+
+// Error says which step failed, and what is on record because of that.
+func (p *passedOver) Error() string {
+	behind := p.failed.Behind[0]
+	return fmt.Sprintf("%s: step %s failed and is not made again: %s is on record because of it", p.branch, handler.Call(p.failed.Name, p.failed.Occurrence), handler.Call(behind.Name, behind.Occurrence))
+}
+
+// stands returns a passedOver for a branch that failed and would fail in the same way.
+func (b *Bulk) stands(ctx context.Context, thread string, branch *posthouse.BranchHead) error {
+	if branch.Status != posthouse.StatusFailed {
+		return nil
+	}
+	plan, err := ledger.PlanResume(ctx, b.ledger, thread, branch.Branch)
+	if err != nil {
+		return err
+	}
+	for _, f := range plan.Stands {
+		if f.Ended {
+			return &passedOver{branch.Branch, f}
+		}
+	}
+	return nil
 }
 
 func (b *Bulk) cancel(r *api.Request, q *request) (*Report, error) {
@@ -215,7 +246,7 @@ func (b *Bulk) one(r *api.Request, q *request, t found, a action) Item {
 		// It may have gone on since it was listed.
 		info, err := b.ledger.Thread(ctx, t.name)
 		if err == nil {
-			item.Status = info.Status
+			item.Status, item.Stands = info.Status, nil
 			err = b.act(ctx, q, info, a, &item)
 		}
 		if err == nil {
@@ -242,7 +273,13 @@ func (b *Bulk) act(ctx context.Context, q *request, info *posthouse.ThreadInfo, 
 		if slices.Contains(item.Branches, branch.Branch) {
 			continue
 		}
-		if err := a.do(ctx, info.Thread, &branch, q.DryRun); err != nil {
+		err := a.do(ctx, info.Thread, &branch, q.DryRun)
+		var over *passedOver
+		if errors.As(err, &over) {
+			item.Stands = append(item.Stands, over.Error())
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		item.Branches = append(item.Branches, branch.Branch)

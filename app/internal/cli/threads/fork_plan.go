@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
 	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -67,6 +68,7 @@ func showPlan(e *env.Env, c *server.Checkpoint) {
 	listed(e, "kept, and not computed again", kept)
 	listed(e, "answered, and not asked again about the same", answers)
 	listed(e, "run again", again)
+	listed(e, "failed, and is made again", standing(p.Stands))
 	listed(e, "asked again", asks)
 	listed(e, "acts on the world again", acts)
 	if p.More > 0 {
@@ -121,6 +123,29 @@ func whenAsked(open, waits bool) string {
 		when += ", and stays open on the branch that is there: approve both, and it is done twice"
 	}
 	return when
+}
+
+// standing lists calls that failed, with what the program did because of that.
+func standing(list []ledger.StandingFailure) (lines []string) {
+	for i := range list {
+		f := &list[i]
+		line := planned(f.Task, callOf(&f.ForkStep), f.Effect, "") + ": " + term.Clip(term.Visible(f.Error), 200)
+		if f.Ended {
+			line += " (a resume ends with that again)"
+		}
+		lines = append(lines, line)
+		for j := range f.Behind {
+			lines = append(lines, "  "+planned("", callOf(&f.Behind[j]), f.Behind[j].Effect, "")+": stays done")
+		}
+	}
+	return lines
+}
+
+func callOf(s *ledger.ForkStep) string {
+	if s.Occurrence == 0 {
+		return s.Name
+	}
+	return s.Name + "[" + strconv.Itoa(int(s.Occurrence)) + "]"
 }
 
 // showEnd says how far the source shows what a fork does, and what is not known.
@@ -192,6 +217,7 @@ func showResume(e *env.Env, c *server.Checkpoint) {
 	for _, g := range p.Asks {
 		asks = append(asks, planned(g.Task, g.Name, g.Kind, "still open"))
 	}
+	listed(e, "failed, and is not made again", standing(p.Stands))
 	listed(e, "tried again", tried)
 	listed(e, "asks or waits", asks)
 	listed(e, "kept, and not computed again", kept)

@@ -79,8 +79,11 @@ func (b *bulk) show(e *env.Env, r *client.BulkReport) {
 		became := strings.Join(item.Branches, ", ")
 		if err := item.Err(); err != nil {
 			became = err.Error()
-		} else if became == "" {
+		} else if became == "" && len(item.Stands) == 0 {
 			became = "nothing to do"
+		}
+		if len(item.Stands) > 0 {
+			became = strings.TrimPrefix(became+"; passed over ", "; ") + strings.Join(item.Stands, "; ")
 		}
 		rows = append(rows, []string{item.Thread, string(item.Status), became})
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,33 @@ func (l *Log) addFailure(s *posthouse.StepRecord) {
 	l.failures[callKey{s.Name, s.Occurrence}] = s
 }
 
-// RememberFailure lets a later attempt of a step find a failure that was recorded within it.
-func (l *Log) RememberFailure(s *posthouse.Step) { l.addFailure(&posthouse.StepRecord{Step: *s}) }
+// keepFailure notes that a failure stands, and that its marks from after it have no place in the
+// order: executions that ended because of it left them.
+func (l *Log) keepFailure(s *posthouse.StepRecord, first string) {
+	l.stand(s, first)
+	after := false
+	l.order = slices.DeleteFunc(l.order, func(o *posthouse.StepRecord) bool {
+		gone := after && o.Value.Codec == threadlog.CodecFailed && o.Name == s.Name && o.Occurrence == s.Occurrence
+		after = after || o == s
+		return gone
+	})
+}
+
+// stand notes what is on record after a failure first.
+func (l *Log) stand(s *posthouse.StepRecord, behind string) {
+	if l.stands == nil {
+		l.stands = map[callKey]string{}
+	}
+	l.stands[callKey{s.Name, s.Occurrence}] = behind
+}
+
+// RememberFailure lets a later attempt of a step find a failure that was recorded within it, with
+// what is on record after it if it stands.
+func (l *Log) RememberFailure(s *posthouse.Step, behind string) {
+	r := &posthouse.StepRecord{Step: *s}
+	l.addFailure(r)
+	l.stand(r, behind)
+}
 
 // ForgetFailure has a call made again that failed.
 func (l *Log) ForgetFailure(name string, n uint32) {
@@ -25,16 +51,16 @@ func (l *Log) ForgetFailure(name string, n uint32) {
 	}
 }
 
-// TakeFailure returns the recorded failure of a call. Its place in the order is taken, too. In
-// order, it returns nil while another record is next.
-func (l *Log) TakeFailure(name string, n uint32, inOrder bool) *posthouse.StepRecord {
+// TakeFailure returns the recorded failure of a call, and what is on record after it if it stands.
+// Its place in the order is taken, too. In order, it returns nil while another record is next.
+func (l *Log) TakeFailure(name string, n uint32, inOrder bool) (s *posthouse.StepRecord, behind string) {
 	if l == nil || inOrder && l.otherThan(name, n) {
-		return nil
+		return nil, ""
 	}
 	k := callKey{name, n}
-	s := l.failures[k]
+	s = l.failures[k]
 	if s == nil || l.results[k] != nil {
-		return nil
+		return nil, ""
 	}
 	for i, o := range l.order {
 		if o.Name == name && o.Occurrence == n && o.Value.Codec == threadlog.CodecFailed {
@@ -45,7 +71,7 @@ func (l *Log) TakeFailure(name string, n uint32, inOrder bool) *posthouse.StepRe
 			break
 		}
 	}
-	return s
+	return s, l.stands[k]
 }
 
 // DecidedAfter returns what was decided after the recorded failure of a call, for code with calls

@@ -30,7 +30,8 @@ type Log struct {
 	failed    map[callKey]bool                   // calls that failed once in a program that went on; may be nil
 	// failures are those of them that the program acted after: what they returned stands.
 	failures map[callKey]*posthouse.StepRecord
-	left     int // outermost results and gates not asked for yet; 0 once something new was
+	stands   map[callKey]string // what is on record after those of failures that stand, see [threadlog.Failure]; may be nil
+	left     int                // outermost results and gates not asked for yet; 0 once something new was
 }
 
 // New returns what a run on the branch finds, nil for nothing. A question that is still open
@@ -63,12 +64,16 @@ func New(e *threadlog.Execution, branch string) *Log {
 				l.failed = map[callKey]bool{}
 			}
 			l.failed[k] = true
-			if delete(l.failures, k); len(s.Value.Data) > 0 { // else it was tried again, or is to be
-				l.addFailure(s)
-			}
 		}
 	}
 	l.addWaits(waits, len(e.Steps))
+	for _, f := range e.Failures() {
+		l.addFailure(f.Step)
+		if f.Stands() {
+			b := &f.Behind[0]
+			l.keepFailure(f.Step, strings.TrimPrefix(CallName(b.Name, b.Occurrence), f.Step.Name[:strings.LastIndex(f.Step.Name, Nested)+1]))
+		}
+	}
 	return l
 }
 
