@@ -13,8 +13,8 @@ import (
 // Anew is the outcome of restarting an unfinished step.
 type Anew struct {
 	Checkpoint *posthouse.Header `json:"checkpoint,omitempty" doc:"it is interrupted: resume it; absent in a dry run"`
-	Dropped    []Result         `json:"dropped" doc:"results that do not count any more"`
-	Kept       []Result         `json:"kept" doc:"effects on the world and people's answers: they happened, and nobody does them twice"`
+	Dropped    []Result          `json:"dropped" doc:"results that do not count any more"`
+	Kept       []Result          `json:"kept" doc:"effects on the world and people's answers: they happened, and nobody does them twice"`
 
 	Stands []ledger.StandingFailure `json:"stands" doc:"calls that failed and are made again, with what the program did because of that: it stays done"`
 }
@@ -36,7 +36,7 @@ type Result struct {
 func (cs *checkpoints) restartRoute(path string) *api.Route {
 	return &api.Route{
 		Method: http.MethodPost, Path: path + "/{id}/anew", Role: tokens.Operator, Summary: "Begin an unfinished step anew", Handle: api.Take(cs.restartStep),
-		Notes:   "For a program that goes another way than the one on record. Results that the step recorded so far do not count any more, but for effects on the world and people's answers. Calls that failed are made again: stands says what the program did because of that, and an effect that stays behind one needs keepDone. The checkpoint must be its branch's head; nothing runs until it is resumed.",
+		Notes: "For a program that goes another way than the one on record. Results that the step recorded so far do not count any more, but for effects on the world and people's answers. Calls that failed are made again: stands says what the program did because of that, and an effect that stays behind one needs keepDone. The checkpoint must be its branch's head; nothing runs until it is resumed.",
 		Query: []api.Param{{Name: "dryRun", Kind: api.BoolParam, Def: "false", Help: "true writes nothing, and says what would become of the results; it fails as the restart would"}}, Body: restartBody{},
 		Answers: []api.Answer{{Status: http.StatusOK, Help: "the new checkpoint, and what became of the results", Body: Anew{}, Media: ""}},
 	}
