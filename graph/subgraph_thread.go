@@ -30,6 +30,7 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 			opt.path = in + "/" + o.task.label()
 		}
 	}
+	defer r.sess.Cancellation().Watch(ctx)() // the caller commits nothing while the subgraph runs
 	over := r.NoteCall(thread)
 	call := &calls.Call{Ledger: r.app.ledger, Session: r.sess, Task: o.exec, Thread: thread, Labels: opt.labels}
 	path := r.pathTo(o.task.label())

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -66,6 +68,53 @@ func (c Cancellation) FinishLate(ctx context.Context) (*posthouse.Header, error)
 		return nil, nil
 	}
 	return h, err
+}
+
+// Watch looks at every renewal of a lease for a request of another process to cancel the branch,
+// until stop is called. It serves a run that commits nothing while it waits for another thread; any
+// other learns of a request by its next commit.
+func (c Cancellation) Watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(c.s.ledger.Core().Config.RenewEvery()):
+			}
+			if c.askedElsewhere(ctx) {
+				c.notify()
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		looking.Wait()
+	}
+}
+
+// askedElsewhere reports whether the store has a request to cancel the branch. A store that does
+// not answer says nothing.
+func (c Cancellation) askedElsewhere(ctx context.Context) bool {
+	for info, err := range c.s.ledger.Store().Threads(ctx, posthouse.ThreadQuery{Thread: c.s.thread}) {
+		return err == nil && info.CancelMark(c.s.branch) != nil
+	}
+	return false
+}
+
+// notify passes the request on to the run, as one of this process is.
+func (c Cancellation) notify() {
+	core := c.s.ledger.Core()
+	t, err := core.Lock(c.s.thread)
+	if err != nil {
+		return // the Ledger is closed
+	}
+	defer core.Unlock(t)
+	if t.Claim != nil {
+		t.Claim.Cancel(c.s.branch)
+	}
 }
 
 // errCancelled is the cause with which a cancelled run's context ends.
