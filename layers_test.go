@@ -200,7 +200,7 @@ var laws = []law{
 	{"step", []string{".", "internal/base/backoff", "internal/engine", "internal/engine/stream", "internal/failure", "internal/handler", "internal/jsontype", "runs"}, nil, "a model meets another only in the Ledger"},
 	{"coord", []string{".", "internal/engine", "internal/engine/front", "internal/engine/session", "internal/jsontype", "ledger", "runs"}, nil, "a model meets another only in the Ledger"},
 	{"gate/internal/schema", nil, nil, "schemas are code of strangers: what checks them is read in one sitting"},
-	{"gate", []string{".", "internal/base/strictjson", "internal/effect", "deciders", "grants", "gate/internal/schema", "internal/commit", "internal/engine", "internal/handler", "internal/jsontype", "internal/license", "ledger", "runs"}, []string{"github.com/google/jsonschema-go"},
+	{"gate", []string{".", "internal/base/strictjson", "internal/effect", "deciders", "grants", "gate/internal/schema", "internal/commit", "internal/engine", "internal/handler", "internal/jsontype", "internal/license", "internal/threadlog", "ledger", "runs"}, []string{"github.com/google/jsonschema-go"},
 		"asking is shared by all models; the schema check is injected from here, so that the root needs no validator"},
 	{"internal/strictyaml", []string{"."}, []string{"go.yaml.in/yaml"}, "files of settings are refused alike, whatever they are about"},
 	{"notify/card", []string{".", "internal/base/text", "notify"}, nil, "what people read of an event is the same in all channels"},

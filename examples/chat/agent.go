@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/examples/internal/llm"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/step"
 )
@@ -19,6 +21,7 @@ const system = "You are the support desk of a lamp shop. Look an order up before
 // Chat is the state: a message more is stored as a message more.
 type Chat struct {
 	Messages []llm.Message `posthouse:"append"`
+	Late     []llm.Message `posthouse:"append"` // results of calls that the user did not wait for
 	Usage    llm.Usage
 }
 
@@ -27,6 +30,11 @@ type Chat struct {
 func agent(model llm.Model, tools []tool) *graph.Graph[Chat] {
 	g := graph.New[Chat]("chat")
 	g.Node("model", func(ctx context.Context, s *Chat) error {
+		late, err := withdrawn(ctx, s)
+		if err != nil {
+			return err
+		}
+		s.Late = append(s.Late, late...)
 		// On record before it is used. A crash, a denied tool or a new version of
 		// this program never pays for the same answer again.
 		reply, err := step.DoWith(ctx, "complete", step.Options{
@@ -35,7 +43,7 @@ func agent(model llm.Model, tools []tool) *graph.Graph[Chat] {
 			Retry:   posthouse.RetryPolicy{MaxAttempts: 5, Jitter: 0.3},
 			RetryOn: llm.Temporary,
 		}, func(ctx context.Context) (llm.Reply, error) {
-			request := llm.Request{System: system, Messages: transcript(s.Messages)}
+			request := llm.Request{System: system, Messages: transcript(s)}
 			for _, t := range tools {
 				request.Tools = append(request.Tools, t.Tool)
 			}
@@ -110,20 +118,66 @@ func (t *tool) carryOut(ctx context.Context, arguments json.RawMessage) (string,
 	return gate.Act(ctx, t.Name, grant, t.Run, gate.ActOptions[json.RawMessage, string]{Idempotent: again})
 }
 
-// transcript is the conversation as a model takes it: each call has a result.
-// A message that arrives while a tool waits for its approval withdraws the
-// question, and the call has no result.
-func transcript(messages []llm.Message) []llm.Message {
+// withdrawn returns the results of calls that have none. A message that arrives while a tool waits for its
+// approval withdraws the question, and with it what the node has made of the other calls. Some of them
+// were done: that is on record, and the model must know it, or it does them again.
+func withdrawn(ctx context.Context, s *Chat) (late []llm.Message, err error) {
+	open := unanswered(s)
+	if len(open) == 0 {
+		return nil, nil
+	}
+	record, err := step.Do(ctx, "withdrawn", gate.ReadWithdrawn)
+	if err != nil {
+		return nil, err
+	}
+	count := map[string]uint32{} // calls of a tool have numbers, in their order
+	for _, call := range open {
+		n := count[call.Name]
+		count[call.Name]++
+		m := llm.Message{Role: llm.ToolRole, CallID: call.ID, Text: "not done: the user went on", Failed: true}
+		for _, w := range record {
+			if w.Name != call.Name || w.Occurrence != n {
+				continue
+			}
+			switch w.Status {
+			case grants.Executed:
+				m.Failed = json.Unmarshal(w.Result, &m.Text) != nil
+			case grants.Released, grants.Unknown:
+				m.Text = "it is not known whether this was done: do not do it again, and say so"
+			}
+		}
+		late = append(late, m)
+	}
+	return late, nil
+}
+
+// unanswered returns the calls without a result.
+func unanswered(s *Chat) (open []llm.Call) {
 	done := map[string]bool{}
-	for _, m := range messages {
+	for _, m := range slices.Concat(s.Messages, s.Late) {
 		done[m.CallID] = true
 	}
-	var all []llm.Message
-	for _, m := range messages {
-		all = append(all, m)
+	for _, m := range s.Messages {
 		for _, c := range m.Calls {
 			if !done[c.ID] {
-				all = append(all, llm.Message{Role: llm.ToolRole, CallID: c.ID, Text: "not done: the user went on", Failed: true})
+				open = append(open, c)
+			}
+		}
+	}
+	return open
+}
+
+// transcript is the conversation as a model takes it: each call is followed by its result.
+func transcript(s *Chat) (all []llm.Message) {
+	late := map[string]llm.Message{}
+	for _, m := range s.Late {
+		late[m.CallID] = m
+	}
+	for _, m := range s.Messages {
+		all = append(all, m)
+		for _, c := range m.Calls {
+			if result, ok := late[c.ID]; ok {
+				all = append(all, result)
 			}
 		}
 	}

@@ -107,6 +107,59 @@ func TestAnswersReachTheModel(t *testing.T) {
 	}
 }
 
+// The model asks for two refunds. The first is approved and paid, and the user types something else
+// instead of answering the second: the model is told what was done, and what was not.
+func TestTheModelKnowsWhatWasDone(t *testing.T) {
+	for name, store := range map[string]func() posthouse.Store{
+		"memory": func() posthouse.Store { return memstore.New() },
+		"sqlite": func() posthouse.Store {
+			s, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "chat.db"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close() })
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _, notes := testDesk(store())
+			var told []llm.Message
+			d.model = llm.Func(func(_ context.Context, r llm.Request, _ io.Writer) (llm.Reply, error) {
+				told = r.Messages
+				m := llm.Message{Role: llm.Assistant, Text: "Very well."}
+				if len(r.Messages) == 1 {
+					for _, order := range []string{"12", "13"} {
+						m.Calls = append(m.Calls, llm.Call{ID: "call-" + order, Name: "refund", Arguments: []byte(`{"order":"` + order + `"}`)})
+					}
+				}
+				return llm.Reply{Message: m}, nil
+			})
+			for _, c := range [][2]string{{"say", "please refund 12 and 13"}, {"approve", ""}, {"say", "stop, what have you done?"}, {"say", "and now?"}} {
+				if err := d.command(t.Context(), c[0], c[1]); err != nil {
+					t.Fatal(c, err)
+				}
+				if c[0] == "approve" && len(*notes) != 1 {
+					t.Fatalf("paid %q", *notes)
+				}
+			}
+			var roles []string
+			for _, m := range told {
+				roles = append(roles, string(m.Role)+" "+m.CallID)
+			}
+			want := []string{string(llm.User) + " ", string(llm.Assistant) + " ", string(llm.ToolRole) + " call-12", string(llm.ToolRole) + " call-13", string(llm.User) + " ", string(llm.Assistant) + " ", string(llm.User) + " "}
+			if !slices.Equal(roles, want) {
+				t.Fatalf("the model is given %q, want %q", roles, want)
+			}
+			if told[2].Text != "order 12 is refunded" || told[2].Failed || told[3].Text != "not done: the user went on" || !told[3].Failed {
+				t.Errorf("the model is told %+v", told[2:4])
+			}
+			if len(*notes) != 1 {
+				t.Errorf("paid %q", *notes)
+			}
+		})
+	}
+}
+
 func TestASessionAsksOnTheSpot(t *testing.T) {
 	d, out, notes := testDesk(memstore.New())
 	led, err := ledger.Open(d.store, &ledger.Options{Validate: gate.Validator()})
