@@ -49,9 +49,9 @@ type reading struct {
 	asks   string // the kinds of its open questions to people
 }
 
-// saidByError is how an attempt reads that ended with an error by the rule of these versions: it did
-// not act.
-const saidByError = grants.Decided
+// saidByError is how an attempt reads that ended with an error. These versions took that for the word that
+// it did not act, and it proves nothing.
+const saidByError = grants.Unknown
 
 // readings are what is said of the payments, a month after the stores were written.
 var readings = map[string]reading{
@@ -71,8 +71,8 @@ var readings = map[string]reading{
 	"here-parts-unknown":      {status: grants.Unknown},
 	"here-asked":              {grants.Unknown, "outcome"},
 	"here-lost-again":         {grants.Unknown, "outcome"},
-	"here-approved":           {status: grants.Unknown}, // answered, and no program has seen it yet
-	"here-responded":          {status: grants.Unknown},
+	"here-approved":           {status: grants.Decided},  // people said that it was not done, and no program has seen it yet
+	"here-responded":          {status: grants.Executed}, // people said that it was
 	"here-rejected":           {status: grants.Unknown},
 	"here-gave-up":            {status: grants.Unknown},
 	"here-undone":             {grants.Decided, "approval"}, // settled as not done, and asked for again
@@ -82,9 +82,9 @@ var readings = map[string]reading{
 	"here-failed-twice":       {status: saidByError},
 	"here-failed-again":       {status: saidByError},
 	"here-idempotent-failed":  {status: saidByError},
-	"here-parts-failed":       {status: grants.Released},
+	"here-parts-failed":       {status: grants.Released}, // the list does not open what says that it failed; a resume asks
 	"here-parked":             {grants.Released, "approval"},
-	"here-parked-answered":    {status: grants.Released},
+	"here-parked-answered":    {status: grants.Decided}, // nothing of it has acted
 
 	"away-proposed":          {asks: "approval"},
 	"away-licensed":          {},
@@ -93,8 +93,8 @@ var readings = map[string]reading{
 	"away-repaid":            {status: grants.Executed},
 	"away-failed":            {status: saidByError},
 	"away-asked":             {grants.Unknown, "outcome"},
-	"away-approved":          {status: grants.Unknown},
-	"away-responded":         {status: grants.Unknown},
+	"away-approved":          {status: grants.Decided},
+	"away-responded":         {status: grants.Executed},
 	"away-rejected":          {status: grants.Unknown},
 	"away-gave-up":           {status: grants.Unknown},
 	"away-claimed-cancelled": {status: grants.Unknown},
@@ -112,8 +112,8 @@ var readings = map[string]reading{
 	"handler-repaid":           {status: grants.Executed},
 	"handler-failed":           {status: saidByError},
 	"handler-asked":            {grants.Unknown, "outcome"},
-	"handler-approved":         {status: grants.Unknown},
-	"handler-responded":        {status: grants.Unknown},
+	"handler-approved":         {status: grants.Decided},
+	"handler-responded":        {status: grants.Executed},
 	"handler-rejected":         {status: grants.Unknown},
 	"handler-gave-up":          {status: grants.Unknown},
 	"handler-lost-unasked":     {status: grants.Unknown},
@@ -128,6 +128,7 @@ var olderReadings = map[string]reading{
 	"here-parts-failed":      {status: saidByError},
 	"away-open":              {status: saidByError},
 	"away-retried":           {status: saidByError},
+	"away-withdrawn":         {status: saidByError},
 	"away-claimed":           {status: saidByError},
 	"away-claimed-cancelled": {status: saidByError},
 	"away-lost":              {status: saidByError},
@@ -173,9 +174,13 @@ func TestEffectsStay(t *testing.T) {
 		}
 		delete(want, "effects") // see readings
 		if want["threads"] != nil {
+			delete(want["verify"].(map[string]any), "unknown") // errors count now
 			compare(t, want, must.Get(ask(t.Context(), l, g.ring(t)))(t))
 		}
 		for thread, w := range g.readings() {
+			if g.sealed() && thread == "here-reconciled-undone" {
+				w.status = grants.Unknown // the list does not open what says that it was settled
+			}
 			if is := readOf(t, l, thread); is != w {
 				t.Errorf("%s is %+v, want %+v", thread, is, w)
 			}
@@ -218,11 +223,11 @@ var (
 	isRefused = end{0, "forbidden", ""}
 
 	// afterError is how an effect ends that failed with an error by the rule of these versions.
-	afterError = paysOnce
+	afterError = isAsked
 	// besidesParts is how one ends that failed after a part of it was on record.
-	besidesParts = paysOnce
-	// atWorkers is how one ends with a task that its worker failed: the task's failure is on record.
-	atWorkers = end{0, "failed", ""}
+	besidesParts = isAsked
+	// inHandlers is how one ends in a handler that failed its task: that is on record.
+	inHandlers = end{0, "failed", ""}
 )
 
 // ends are how the threads end that differ from those that wait or are done.
@@ -273,7 +278,7 @@ var ends = map[string]end{
 	"away-gave-up":           isRefused,
 	"away-withdrawn":         {0, "cancelled", ""},
 	"away-claimed-cancelled": {0, "cancelled", ""},
-	"away-failed":            atWorkers,
+	"away-failed":            afterError,
 
 	"handler-proposed":         {0, "waiting", "approval"},
 	"handler-licensed":         {0, "waiting", ""}, // its handler's task is open
@@ -289,18 +294,14 @@ var ends = map[string]end{
 	"handler-done-task-failed": {0, "failed", ""},
 	"handler-lost-unasked":     {0, "failed", ""},
 	"handler-gave-up":          {0, "failed", ""},
-	"handler-failed":           atWorkers,
+	"handler-failed":           inHandlers,
 }
 
-// olderEnds are what is different at 39d2def: it put the question about an outcome in other words, and
-// what people answered there is asked again.
+// olderEnds are what is different at 39d2def, where a function that waited had failed.
 var olderEnds = map[string]end{
-	"here-approved":  isAsked,
-	"here-responded": isAsked,
-	"here-rejected":  isAsked,
-	"here-gave-up":   isAsked,
-	"away-lost":      atWorkers,
-	"away-lost-done": stays,
+	"here-parked-answered": isAsked,
+	"away-lost":            afterError,
+	"away-lost-done":       stays,
 }
 
 // TestEffectsGoOn resumes each thread, again and again, as a deploy does with all that are not done. What was
