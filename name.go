@@ -108,6 +108,11 @@ func CheckPerson(field, name string) error {
 	return nil
 }
 
+// SameName reports whether two names are one person's: they are compared without case and with
+// compatible characters, such as full-width letters, as one (NFKC). On record a name stays as it was
+// written. Letters that look alike in two alphabets are different.
+func SameName(a, b string) bool { return a == b || text.FoldPerson(a) == text.FoldPerson(b) }
+
 // CheckNamed is CheckPerson for a name that is required.
 func CheckNamed(field, name, what string) error {
 	if name == "" {
@@ -128,7 +133,8 @@ const WorkerPrefix = "worker:"
 // ("posthouse", [PolicyPrefix]), to which the rules for people do not apply, or those of workers
 // ([WorkerPrefix]).
 func CheckDecider(field, name string) error {
-	if name == RuntimeActor || strings.HasPrefix(name, PolicyPrefix) || strings.HasPrefix(name, WorkerPrefix) {
+	folded := text.FoldPerson(name)
+	if folded == RuntimeActor || strings.HasPrefix(folded, PolicyPrefix) || strings.HasPrefix(folded, WorkerPrefix) {
 		return &Error{
 			Code: CodeInvalid, Field: field, Message: fmt.Sprintf("%.40q is not a person's name but the runtime's", name),
 			Hint: "say who decides; what a program decides by a rule is gate.Auto's",

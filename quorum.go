@@ -76,7 +76,7 @@ func (g *Gate) Voted(name string) *Decision {
 		return nil
 	}
 	for i := range g.Votes {
-		if v := &g.Votes[i]; v.By == name || v.Actor == name {
+		if v := &g.Votes[i]; SameName(v.By, name) || SameName(v.Actor, name) {
 			return v
 		}
 	}

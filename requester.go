@@ -33,7 +33,7 @@ type Requester struct {
 
 // Requests reports whether the gate is a person's request, alone or with others.
 func (g *Gate) Requests(name string) bool {
-	return name != "" && (g.RequestedBy == name || slices.ContainsFunc(g.Requesters, func(r Requester) bool { return r.Name == name }))
+	return name != "" && (SameName(g.RequestedBy, name) || slices.ContainsFunc(g.Requesters, func(r Requester) bool { return SameName(r.Name, name) }))
 }
 
 // RequesterNames returns the requesters of the gate, RequestedBy first, each once.

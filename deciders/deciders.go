@@ -36,7 +36,7 @@ func Of(g *posthouse.Gate, at time.Time) []Decider {
 			// It is as if it had not been handed on.
 		default:
 			for i := range list {
-				if d := &list[i]; d.Name == a.By {
+				if d := &list[i]; posthouse.SameName(d.Name, a.By) {
 					d.Via, d.by = append(slices.Clip(d.Via), a.By), append(slices.Clip(d.by), a.Seq)
 					d.Name, d.For = a.To[0], d.Via[0]
 				}
@@ -54,7 +54,7 @@ func Of(g *posthouse.Gate, at time.Time) []Decider {
 func escalate(g *posthouse.Gate, list []Decider, to []string, replace bool) []Decider {
 	if g.Quorum != nil && !replace {
 		had := func(name string) bool {
-			return slices.ContainsFunc(list, func(d Decider) bool { return slices.Contains(d.Via, name) })
+			return slices.ContainsFunc(list, func(d Decider) bool { return contains(d.Via, name) })
 		}
 		to = slices.DeleteFunc(slices.Clone(to), had)
 	}
@@ -73,7 +73,7 @@ func takenBack(g *posthouse.Gate) (entries []uint64) {
 
 func add(list []Decider, names []string) []Decider {
 	for _, n := range names {
-		if !slices.ContainsFunc(list, func(d Decider) bool { return d.Name == n }) {
+		if !slices.ContainsFunc(list, func(d Decider) bool { return posthouse.SameName(d.Name, n) }) {
 			list = append(list, Decider{Name: n})
 		}
 	}
@@ -93,10 +93,15 @@ func Right(g *posthouse.Gate, name string, at time.Time) (Decider, bool) {
 		return Decider{Name: name}, true
 	}
 	list := Of(g, at)
-	if i := slices.IndexFunc(list, func(d Decider) bool { return d.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(list, func(d Decider) bool { return posthouse.SameName(d.Name, name) }); i >= 0 {
 		return list[i], true
 	}
 	return Decider{}, false
+}
+
+// contains reports whether a list has a person's name.
+func contains(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(n string) bool { return posthouse.SameName(n, name) })
 }
 
 // OpenTo reports whether a person may still decide the gate at a time, as far as the

@@ -56,7 +56,7 @@ func MayHand(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) error {
 	}
 	have, _ := Right(g, d.By, at)
 	switch {
-	case d.To == d.By, slices.Contains(have.Via, d.To):
+	case posthouse.SameName(d.To, d.By), contains(have.Via, d.To):
 		return posthouse.Invalid("to", "%s had this right before: it would go in a circle", d.To)
 	case g.Excluded(d.Actor):
 		return choosesOwn(d.Actor)
@@ -89,7 +89,7 @@ func MayTakeBack(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) (*pos
 	list := Of(g, at)
 	for i := range slices.Backward(g.Assignments) {
 		a := &g.Assignments[i]
-		if a.By != d.By || !Delegates(a) || a.Seq == 0 || d.To != "" && a.To[0] != d.To {
+		if !posthouse.SameName(a.By, d.By) || !Delegates(a) || a.Seq == 0 || d.To != "" && !posthouse.SameName(a.To[0], d.To) {
 			continue
 		}
 		held := slices.IndexFunc(list, func(r Decider) bool { return slices.Contains(r.by, a.Seq) })
@@ -97,10 +97,10 @@ func MayTakeBack(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) (*pos
 			continue // it was taken back, or the escalation took the right
 		}
 		holder := list[held].Name
-		if holds := slices.IndexFunc(list, func(r Decider) bool { return r.Name == d.By }); holds >= 0 {
+		if holds := slices.IndexFunc(list, func(r Decider) bool { return posthouse.SameName(r.Name, d.By) }); holds >= 0 {
 			return nil, posthouse.Invalid("by", "%s may decide gate %s already, with another right", d.By, g.ID)
 		}
-		v := slices.IndexFunc(g.Votes, func(v posthouse.Decision) bool { return v.By == holder })
+		v := slices.IndexFunc(g.Votes, func(v posthouse.Decision) bool { return posthouse.SameName(v.By, holder) })
 		if v < 0 {
 			return a, nil
 		}

@@ -71,13 +71,13 @@ func NotAssigned(g *posthouse.Gate, name string) error {
 	hint := "ask one of its assignees"
 	for i := range g.Assignments {
 		switch a := &g.Assignments[i]; {
-		case a.TakesBack != 0 && a.By != name:
+		case a.TakesBack != 0 && !posthouse.SameName(a.By, name):
 			for j := range g.Assignments[:i] {
-				if d := &g.Assignments[j]; d.Seq == a.TakesBack && Delegates(d) && d.To[0] == name {
+				if d := &g.Assignments[j]; d.Seq == a.TakesBack && Delegates(d) && posthouse.SameName(d.To[0], name) {
 					hint = a.By + " took it back"
 				}
 			}
-		case a.By == name && !a.Escalation && a.TakesBack == 0:
+		case posthouse.SameName(a.By, name) && !a.Escalation && a.TakesBack == 0:
 			hint = "it was handed to " + a.To[0]
 		}
 	}

@@ -14,11 +14,11 @@ func SnoozedUntil(g *posthouse.Gate, name string, at time.Time) time.Time {
 		e := g.Escalation
 		escalated := e != nil && n.At.Before(e.At) && !at.Before(e.At)
 		switch {
-		case g.Decision != nil, escalated, n.Kind == posthouse.NoticeReminder, n.Kind == posthouse.NoticeUnsnooze && n.By == name:
+		case g.Decision != nil, escalated, n.Kind == posthouse.NoticeReminder, n.Kind == posthouse.NoticeUnsnooze && posthouse.SameName(n.By, name):
 			return time.Time{}
-		case n.Kind == posthouse.NoticeSnooze && n.By == name && at.Before(n.Until):
+		case n.Kind == posthouse.NoticeSnooze && posthouse.SameName(n.By, name) && at.Before(n.Until):
 			return n.Until
-		case n.Kind == posthouse.NoticeSnooze && n.By == name:
+		case n.Kind == posthouse.NoticeSnooze && posthouse.SameName(n.By, name):
 			return time.Time{}
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Substitution) Check(others []Substitution, now time.Time) error {
 		return err
 	}
 	switch {
-	case s.By == s.To:
+	case posthouse.SameName(s.By, s.To):
 		return posthouse.Invalid("to", "is %s, who would stand in for themselves", s.To)
 	case s.Until.IsZero():
 		return posthouse.Invalid("until", "is missing: a substitution ends")
@@ -69,21 +69,21 @@ func (s *Substitution) beside(others []Substitution) error {
 		o := &others[i]
 		together := o.From.Before(s.Until) && s.From.Before(o.Until)
 		switch {
-		case together && o.By == s.By && o.To == s.To:
+		case together && posthouse.SameName(o.By, s.By) && posthouse.SameName(o.To, s.To):
 			return &posthouse.Error{
 				Code: posthouse.CodeConflict, Field: "to", Message: s.To + " is the substitute of " + s.By + " already, from " + o.From.Format(time.RFC3339) + " to " + o.Until.Format(time.RFC3339),
 				Hint: "withdraw " + string(o.ID) + " first",
 			}
-		case together && o.By == s.To && o.To == s.By:
+		case together && posthouse.SameName(o.By, s.To) && posthouse.SameName(o.To, s.By):
 			return &posthouse.Error{
 				Code: posthouse.CodeConflict, Field: "to", Message: s.By + " is the substitute of " + s.To + " at that time: each would stand in for the other",
 				Hint: "name somebody else, or withdraw " + string(o.ID),
 			}
 		}
-		if o.By == s.By {
+		if posthouse.SameName(o.By, s.By) {
 			given++
 		}
-		if o.To == s.To {
+		if posthouse.SameName(o.To, s.To) {
 			taken++
 		}
 	}
@@ -117,14 +117,14 @@ func Substitute(g *posthouse.Gate, name string, named []Substitution, at time.Ti
 		return nil, nil
 	}
 	list := Of(g, at)
-	if slices.ContainsFunc(list, func(d Decider) bool { return d.Name == name }) {
+	if slices.ContainsFunc(list, func(d Decider) bool { return posthouse.SameName(d.Name, name) }) {
 		return nil, nil
 	}
 	var barred error
 	for _, d := range list {
 		for i := range named {
 			s := &named[i]
-			if s.By != d.Name || s.To != name || !s.Active(at) {
+			if !posthouse.SameName(s.By, d.Name) || !posthouse.SameName(s.To, name) || !s.Active(at) {
 				continue
 			}
 			err := s.barred(g, &d, at)
@@ -154,7 +154,7 @@ func (s *Substitution) barred(g *posthouse.Gate, d *Decider, at time.Time) error
 	}
 	switch {
 	case slices.ContainsFunc(g.Assignments, func(a posthouse.Assignment) bool {
-		return g.Quorum != nil && a.Substitution != "" && s.Actor != "" && a.Actor == s.Actor
+		return g.Quorum != nil && a.Substitution != "" && s.Actor != "" && posthouse.SameName(a.Actor, s.Actor)
 	}):
 		return &posthouse.Error{
 			Code: posthouse.CodeForbidden, Message: s.Actor + " named another substitute who voted: the substitutes that one person names have one vote", Hint: "somebody else has to vote",
@@ -165,7 +165,7 @@ func (s *Substitution) barred(g *posthouse.Gate, d *Decider, at time.Time) error
 		return forbidden(s.To + " was named as a substitute by somebody who asked for this")
 	case g.Excluded(s.To):
 		return forbidden(s.To + " asked for this and cannot decide it as the substitute of " + s.By)
-	case slices.Contains(d.Via, s.To):
+	case contains(d.Via, s.To):
 		return forbidden(s.To + " had this right before: it would go in a circle")
 	case g.Quorum != nil && (g.Voted(s.To) != nil || g.Voted(s.Actor) != nil):
 		v := g.Voted(s.To)

@@ -272,7 +272,7 @@ func (p *pending) mayDecide(d *posthouse.Decision) error {
 	switch {
 	case !posthouse.KnownVerdict(d.Verdict) || !p.gate.Allows(d.Verdict):
 		return posthouse.Invalid("verdict", "%q is not among those this approval allows", d.Verdict)
-	case len(p.gate.Assignees) > 0 && !slices.Contains(p.gate.Assignees, d.By):
+	case len(p.gate.Assignees) > 0 && !slices.ContainsFunc(p.gate.Assignees, func(n string) bool { return posthouse.SameName(n, d.By) }):
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.By + " is not among those this approval is assigned to"}
 	}
 	d.Reason = clip(d.Reason)

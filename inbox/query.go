@@ -231,10 +231,10 @@ func assigned(g *posthouse.Gate, name string, named []deciders.Substitution, at 
 }
 
 func decidedBy(g *posthouse.Gate, name string) bool {
-	if g.Decision != nil && g.Decision.By == name {
+	if g.Decision != nil && posthouse.SameName(g.Decision.By, name) {
 		return true
 	}
-	return slices.ContainsFunc(g.Votes, func(v posthouse.Decision) bool { return v.By == name })
+	return slices.ContainsFunc(g.Votes, func(v posthouse.Decision) bool { return posthouse.SameName(v.By, name) })
 }
 
 // SplitLabel reads a label as it is written, name=value.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/substituted"
 	"github.com/posthouse/posthouse/internal/threadlog"
@@ -135,10 +136,18 @@ func (b *inbox) open() iter.Seq2[*posthouse.ThreadInfo, error] {
 // threads yields what the store has for the person, and for those they stand in for now, each gate
 // once and in order.
 func (b *inbox) threads(q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
-	people := []string{b.Assignee}
+	var people []string
+	add := func(name string) {
+		for _, n := range []string{name, text.FoldPerson(name)} { // gates have marks of both
+			if !slices.Contains(people, n) {
+				people = append(people, n)
+			}
+		}
+	}
+	add(b.Assignee)
 	for i := range b.named {
-		if s := &b.named[i]; s.To == b.Assignee && s.Active(b.l.Now()) && !slices.Contains(people, s.By) {
-			people = append(people, s.By)
+		if s := &b.named[i]; posthouse.SameName(s.To, b.Assignee) && s.Active(b.l.Now()) {
+			add(s.By)
 		}
 	}
 	if len(people) == 1 {

@@ -75,7 +75,9 @@ func (r *Rule) admits(e *Event, gate *posthouse.Gate) bool {
 
 // assigned reports whether one of the assignees may decide the gate, or may now.
 func (r *Rule) assigned(e *Event, gate *posthouse.Gate) bool {
-	may := func(name string) bool { return slices.Contains(r.Assignees, name) }
+	may := func(name string) bool {
+		return slices.ContainsFunc(r.Assignees, func(n string) bool { return posthouse.SameName(n, name) })
+	}
 	return slices.ContainsFunc(gate.Assignees, may) || e.Data.Assignment != nil && slices.ContainsFunc(e.Data.Assignment.To, may) ||
 		e.Data.Reminder != nil && slices.ContainsFunc(e.Data.Reminder.To, may)
 }

@@ -160,7 +160,7 @@ func reminded(g *posthouse.Gate, named []deciders.Substitution, now time.Time) (
 		}
 		all = append(all, d.Name)
 		for i := range named {
-			if to := named[i].To; named[i].By == d.Name && !slices.Contains(all, to) && deciders.SeenBy(g, to, named, now) != g {
+			if to := named[i].To; posthouse.SameName(named[i].By, d.Name) && !slices.Contains(all, to) && deciders.SeenBy(g, to, named, now) != g {
 				all = append(all, to)
 			}
 		}

@@ -10,4 +10,6 @@ require (
 
 require github.com/go-jose/go-jose/v4 v4.1.4
 
+require golang.org/x/text v0.43.0 // indirect
+
 replace github.com/posthouse/posthouse => ../

@@ -25,6 +25,17 @@ const (
 	// askTime is how long the provider may take to answer.
 	askTime = 10 * time.Second
 
+	// keyVersion ends logins of before, when what a login is bound to has changed.
+	keyVersion = 2
+
+	// skew is how far the clocks of provider and server may be apart, and maxAge how long before the
+	// answer an ID token may have been made.
+	skew   = time.Minute
+	maxAge = 24 * time.Hour
+
+	// maxSubject bounds the name of an account at its provider, as its standard does.
+	maxSubject = 255
+
 	// defaultLifetime is how long a login lasts.
 	defaultLifetime = 12 * time.Hour
 )
@@ -84,7 +95,7 @@ func (p *provider) Name() string { return p.o.Issuer }
 
 // Key implements [signin.Provider].
 func (p *provider) Key() string {
-	data, _ := json.Marshal([]any{p.o.ClientID, p.o.NameClaim, p.o.GroupsClaim, p.o.Roles}) // of text only
+	data, _ := json.Marshal([]any{keyVersion, p.o.ClientID, p.o.NameClaim, p.o.GroupsClaim, p.o.Roles}) // of text only
 	sum := sha256.Sum256(data)
 	return p.o.Issuer + " " + hex.EncodeToString(sum[:8])
 }
@@ -187,12 +198,48 @@ func (p *provider) Finish(ctx context.Context, query url.Values, kept string) (*
 	if err := id.Claims(&claims); err != nil {
 		return nil, err
 	}
+	if err := p.checkClaims(claims); err != nil {
+		return nil, err
+	}
 	return p.person(claims)
+}
+
+// checkClaims refuses what the library takes: a token for another client, times that are no numbers
+// or lie ahead, and one that names no account.
+func (p *provider) checkClaims(claims map[string]json.RawMessage) error {
+	for _, name := range []string{"exp", "iat", "nbf", "auth_time"} {
+		claim := claims[name]
+		if len(claim) == 0 && (name == "nbf" || name == "auth_time") {
+			continue
+		}
+		var seconds float64
+		if err := json.Unmarshal(claim, &seconds); err != nil || string(claim) == "null" {
+			return refused("the provider sends the time " + name + " as no number")
+		}
+		if name != "exp" && seconds > float64(p.now().Add(skew).Unix()) {
+			return refused("the provider sends the time " + name + " of a moment that has not come: one of the clocks is wrong")
+		}
+		if name == "iat" && seconds < float64(p.now().Add(-maxAge).Unix()) {
+			return refused("the provider sends a token that was made long ago")
+		}
+	}
+	var several []string
+	var azp string
+	if err := json.Unmarshal(claims["azp"], &azp); len(claims["azp"]) > 0 && (err != nil || azp != p.o.ClientID) {
+		return refused("the provider sends a token that was made for another client")
+	}
+	if json.Unmarshal(claims["aud"], &several) == nil && len(several) > 1 && azp == "" {
+		return refused("the provider sends a token for several clients, and does not say for which it was made")
+	}
+	return nil
 }
 
 // person returns who the claims are of.
 func (p *provider) person(claims map[string]json.RawMessage) (*signin.Person, error) {
-	var name string
+	var name, subject string
+	if err := json.Unmarshal(claims["sub"], &subject); err != nil || subject == "" || len(subject) > maxSubject {
+		return nil, refused("the provider does not say which account this is: it sends no sub")
+	}
 	if err := json.Unmarshal(claims[p.o.NameClaim], &name); err != nil || name == "" {
 		return nil, refused("the provider does not say who you are: it sends no " + p.o.NameClaim)
 	}
@@ -207,7 +254,7 @@ func (p *provider) person(claims map[string]json.RawMessage) (*signin.Person, er
 	if !ok {
 		return nil, refused(name + " has no role here")
 	}
-	return &signin.Person{Name: name, Role: role, Expires: p.now().Add(p.o.Lifetime)}, nil
+	return &signin.Person{Issuer: p.o.Issuer, Subject: subject, Was: p.o.Was, Name: name, Role: role, Expires: p.now().Add(p.o.Lifetime)}, nil
 }
 
 // isTrue reads a claim that some providers send as text.

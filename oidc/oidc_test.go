@@ -83,6 +83,17 @@ func TestWhoMayNotLogIn(t *testing.T) {
 		"groups that are a name": func(c map[string]any) { c["groups"] = "finance" },
 		"another nonce":          func(c map[string]any) { c["nonce"] = "n" },
 		"no nonce":               func(c map[string]any) { delete(c, "nonce") },
+		"no account":             func(c map[string]any) { delete(c, "sub") },
+		"an empty account":       func(c map[string]any) { c["sub"] = "" },
+		"an account of 300":      func(c map[string]any) { c["sub"] = strings.Repeat("x", 300) },
+		"another client's":       func(c map[string]any) { c["azp"] = "another" },
+		"another's, two clients": func(c map[string]any) { c["aud"], c["azp"] = []string{"posthouse", "another"}, "another" },
+		"nobody's, two clients":  func(c map[string]any) { c["aud"] = []string{"posthouse", "another"} },
+		"azp that is no text":    func(c map[string]any) { c["azp"] = []string{"posthouse"} },
+		"made in an hour":        func(c map[string]any) { c["iat"] = time.Now().Add(time.Hour).Unix() },
+		"made a year ago":        func(c map[string]any) { c["iat"] = time.Now().Add(-365 * 24 * time.Hour).Unix() },
+		"made at no time":        func(c map[string]any) { delete(c, "iat") },
+		"logged in in an hour":   func(c map[string]any) { c["auth_time"] = time.Now().Add(time.Hour).Unix() },
 	} {
 		i := newIssuer(t)
 		i.claims = c
@@ -114,6 +125,9 @@ func TestForgedLogins(t *testing.T) {
 		"no token":           {sign: func([]byte) string { return "" }},
 		"for another client": {claims: func(c map[string]any) { c["aud"] = "another" }},
 		"of another issuer":  {claims: func(c map[string]any) { c["iss"] = "https://evil.example" }},
+		"made at no number":  {claims: func(c map[string]any) { c["iat"] = "now" }},
+		"expires as text":    {claims: func(c map[string]any) { c["exp"] = "4102444800" }},
+		"good in an hour":    {claims: func(c map[string]any) { c["nbf"] = time.Now().Add(time.Hour).Unix() }},
 		"expired":            {claims: func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() }},
 		"another's state":    {change: func(q url.Values, _ *string) { q.Set("state", "s") }},
 		"no state":           {change: func(q url.Values, _ *string) { q.Del("state") }},

@@ -4,6 +4,7 @@ import (
 	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/internal/base/traceid"
 	"github.com/posthouse/posthouse/server/internal/access"
+	"github.com/posthouse/posthouse/server/internal/accounts"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/audit"
@@ -63,7 +64,7 @@ func (s *Server) newResources(o *Options) []resource {
 	}
 	gauged, _ := o.Tasks.(task.Gauged)
 	watched := &operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Notifier: o.Notifier, Version: o.Version, Now: o.Now, Life: s.life}
-	asked := inbox.NewMemory(0)
+	asked, book := inbox.NewMemory(0), accounts.New(l)
 	names := people.NewNames(l, asked, o.Tokens, s.life, o.Now, o.SignIn != nil)
 	rs := []resource{
 		// /api/programs
@@ -73,7 +74,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}
 		&gates{ledger: l, asked: asked, outcomes: waits, recovery: requests},
 		// /api/people; /api/gates/{id}/delegate, /api/gates/{id}/take-back
-		names, people.NewDelegations(l, names),
+		names, people.NewDelegations(l, names), accounts.NewRoutes(book, o.Logger),
 		// /api/substitutes; /api/waits, /api/processes
 		people.NewSubstitutes(l, names), people.NewWaits(l, asked),
 		// /api/gates/{id}/token, /api/gates/{id}/decide-by-token
@@ -129,7 +130,11 @@ func (s *Server) newResources(o *Options) []resource {
 		s.pages,
 	}
 	if o.SignIn != nil { // /login/begin, /login/callback
-		rs = append(rs, &page.SignIn{Provider: o.SignIn, Auth: s.auth, Pages: s.pages, Log: o.Logger, Now: o.Now})
+		key, err := session.SignInKey(o.Tokens.Dir())
+		if err != nil {
+			o.Logger.Warn("the key of logins by a provider cannot be kept: a login has to end at the server where it began", "error", err)
+		}
+		rs = append(rs, page.NewSignIn(o.SignIn, s.auth, book, s.pages, key, o.Logger, o.Now))
 	}
 	if o.Profiles {
 		rs = append(rs, operate.Profiles{}) // /debug/pprof

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,7 +33,11 @@ func (k *knower) Finish(_ context.Context, query url.Values, kept string) (*sign
 	if k.err != nil || query.Get("state") != kept || kept == "" {
 		return nil, &posthouse.Error{Code: posthouse.CodeForbidden, Message: "this is the answer to another login"}
 	}
-	return k.person, nil
+	p := *k.person
+	if p.Issuer == "" && p.Subject == "" {
+		p.Issuer, p.Subject = k.name, p.Name
+	}
+	return &p, nil
 }
 
 // TestSignIn logs in by a provider, once, in the browser that began.
@@ -103,8 +108,11 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("%s: %s", name, a.body)
 		}
 	}
-	for name, c := range map[string]string{"no cookie": "x=y", "no base64": "posthouse_signin=!", "no JSON": "posthouse_signin=YWJj", "nothing kept": "posthouse_signin=e30"} {
-		if a := visit("/login/callback?state=&code=c", c).want(http.StatusForbidden); cookie(a) != "" {
+	own := strings.SplitN(strings.TrimPrefix(begin(), "posthouse_signin="), ".", 2)
+	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"id":"x","at":"`+now.UTC().Format(time.RFC3339)+`","kept":"s1"}`)) + "." + own[1]
+	for name, c := range map[string]string{"no cookie": "x=y", "no base64": "posthouse_signin=!", "no JSON": "posthouse_signin=YWJj", "nothing kept": "posthouse_signin=e30", "used up": kept,
+		"another's signature": "posthouse_signin=" + forged, "no signature": "posthouse_signin=" + strings.SplitN(strings.TrimPrefix(kept, "posthouse_signin="), ".", 2)[0]} {
+		if a := visit("/login/callback?state=s1&code=c", c).want(http.StatusForbidden); cookie(a) != "" {
 			t.Errorf("%s logs in", name)
 		}
 	}
@@ -141,5 +149,57 @@ func TestSignInEndsWithItsProvider(t *testing.T) {
 	none.send(ask{method: "GET", path: "/login/begin", as: "-"}).refused(problem.CodeUnauthenticated)
 	if a := none.send(ask{method: "GET", path: "/login", as: "-"}); strings.Contains(string(a.body), "/login/begin") {
 		t.Error("the login page names a provider that is not there")
+	}
+}
+
+// TestOnePersonHasOneSpelling: who asked under one spelling does not approve under another, neither with the
+// same account nor with another one, and not with a token.
+func TestOnePersonHasOneSpelling(t *testing.T) {
+	ann := &signin.Person{Issuer: "https://accounts.example", Subject: "7", Name: "ann@example.com", Role: tokens.Approver, Expires: time.Now().Add(time.Hour)}
+	k := &knower{name: ann.Issuer, person: ann}
+	h := open(t, func(o *Options) { o.SignIn = k })
+	login := func(header ...string) (a *reply, session string) {
+		t.Helper()
+		set := h.send(ask{method: "GET", path: "/login/begin", as: "-", header: header}).want(http.StatusSeeOther).header.Get("Set-Cookie")
+		pair, attributes, _ := strings.Cut(set, ";")
+		if secure := len(header) > 0; secure != (strings.HasPrefix(pair, "__Host-") && strings.Contains(attributes, "Path=/;") && strings.Contains(attributes, "Secure") && !strings.Contains(attributes, "Domain")) {
+			t.Errorf("the cookie is %s", set)
+		}
+		a = h.send(ask{method: "GET", path: "/login/callback?state=s1&code=c", as: "-", header: append(header, "Cookie: "+pair)})
+		for _, set := range a.header.Values("Set-Cookie") {
+			if pair, _, _ := strings.Cut(set, ";"); strings.HasPrefix(pair, "posthouse_session=") {
+				session = pair
+			}
+		}
+		return a, session
+	}
+	login()
+	g := h.shows(posthouse.Gate{Name: "pay", Text: "Pay?", Payload: []byte(`{}`), RequestedBy: "ann@example.com"})
+	gate := "/api/gates/" + string(g.ID) + "/approve"
+	for _, name := range []string{"ann@example.com", "Ann@example.com", "ANN@EXAMPLE.COM", "\uff41nn@example.com", "ann.smith@example.com", "\u0430nn@example.com"} {
+		k.person.Name = name
+		a, session := login("X-Forwarded-Proto: https")
+		if session == "" {
+			t.Fatalf("%s does not log in: %s", name, a.body)
+		}
+		if a := h.send(ask{method: "POST", path: gate, as: "-", header: []string{"Cookie: " + session}}); a.status == http.StatusOK {
+			t.Errorf("ann approves her own request as %s", name)
+		}
+	}
+	k.person = &signin.Person{Issuer: ann.Issuer, Subject: "8", Name: "Ann@example.com", Role: tokens.Approver, Expires: ann.Expires}
+	a, session := login()
+	if session != "" || !strings.Contains(string(a.body), "posthouse people rebind Ann@example.com") {
+		t.Errorf("another account gets the name: %s", a.body)
+	}
+	secret, err := h.tokens.Create("ANN@example.com", tokens.Approver, nil)
+	if err == nil { // a token of that name is the same person
+		h.secrets["spelled"] = secret
+		h.send(ask{method: "POST", path: gate, as: "spelled"}).refused(posthouse.CodeForbidden)
+	}
+	h.send(ask{method: "POST", path: "/api/people/rebind", as: tokens.Approver, body: `{"name":"ann@example.com"}`}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: "/api/people/rebind", body: `{"name":"nobody@example.com"}`}).refused(posthouse.CodeNotFound)
+	h.send(ask{method: "POST", path: "/api/people/rebind", body: `{"name":"ann@example.com"}`}).want(http.StatusOK)
+	if a, session := login(); session == "" {
+		t.Errorf("after the name was freed: %s", a.body)
 	}
 }

@@ -65,7 +65,7 @@ func Withdraw(ctx context.Context, l *ledger.Ledger, id posthouse.ID, w Withdraw
 			return nil, posthouse.NotFound("substitution", string(id))
 		}
 		s := table[i]
-		if w.By != s.By && w.By != s.To {
+		if !posthouse.SameName(w.By, s.By) && !posthouse.SameName(w.By, s.To) {
 			return nil, &posthouse.Error{
 				Code: posthouse.CodeForbidden, Message: w.By + " is neither " + s.By + " nor their substitute " + s.To, Hint: "an operator may act for one of them",
 			}

@@ -201,7 +201,7 @@ func AddAudience(tx *core.Tx, g *posthouse.Gate) {
 	} else {
 		for _, d := range deciders.Of(g, tx.At) {
 			if deciders.OpenTo(g, d.Name, tx.At) {
-				info.Marks = append(info.Marks, posthouse.PersonMark(d.Name))
+				info.Marks = append(info.Marks, posthouse.PersonMark(d.Name), posthouse.PersonMark(text.FoldPerson(d.Name)))
 			}
 		}
 		slices.Sort(info.Marks)

@@ -44,7 +44,7 @@ func ParseRule(text string) (Rule, error) {
 // Of returns the strongest role that a person has; ok is false for somebody without any.
 func (rs Roles) Of(name string, groups []string) (role tokens.Role, ok bool) {
 	for _, r := range rs {
-		mine := r.All || r.Name != "" && r.Name == name || r.Group != "" && slices.Contains(groups, r.Group)
+		mine := r.All || r.Name != "" && posthouse.SameName(r.Name, name) || r.Group != "" && slices.Contains(groups, r.Group)
 		if mine && (!ok || r.Role.May(role)) {
 			role, ok = r.Role, true
 		}

@@ -32,6 +32,15 @@ type Provider interface {
 
 // A Person is somebody who logged in.
 type Person struct {
+	// Issuer and Subject name the account, for ever: the provider, and the account there. The first login
+	// of an account binds it to Name; from then on it has that name here, and no other account gets it.
+	// Without them a login is refused.
+	Issuer, Subject string
+
+	// Was is the issuer that Issuer replaced: names that are bound to its accounts pass to those of Issuer
+	// that come with them. Default: no other account gets them.
+	Was string
+
 	Name    string // the actor on record of what they do; names are those of access tokens
 	Role    tokens.Role
 	Expires time.Time // when the login ends; the server may end it sooner
@@ -47,6 +56,7 @@ type Options struct {
 	GroupsClaim  string        // that lists groups; default groups
 	Roles        Roles         // who has which role; somebody without one is refused
 	Lifetime     time.Duration // of a login; default 12 hours
+	Was          string        // the issuer that Issuer replaced: names that are bound to its accounts pass on
 }
 
 // An Opener opens a provider. It asks nobody: a server starts while its provider is away.

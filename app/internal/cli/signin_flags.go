@@ -22,6 +22,7 @@ type signInFlags struct {
 func (s *signInFlags) add(f *pflag.FlagSet) {
 	o := &s.options
 	f.StringVar(&o.Issuer, "oidc-issuer", "", "let people log in with OpenID Connect, at this provider's URL")
+	f.StringVar(&o.Was, "oidc-was", "", "the issuer that this one replaces: names that people have by their accounts there pass to their accounts here")
 	f.StringVar(&o.ClientID, "oidc-client-id", "", "of this server at the provider")
 	f.StringVar(&s.secretFile, "oidc-client-secret-file", "", "file with the client's secret")
 	f.StringVar(&o.URL, "oidc-url", "", "this server's URL in people's browsers; the provider leads back to "+signin.CallbackPath+" below it")

@@ -1,14 +1,14 @@
 package page
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
+	"github.com/posthouse/posthouse/server/internal/accounts"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/internal/authlog"
@@ -20,24 +20,25 @@ import (
 // another site's page leads back here.
 const (
 	signInCookie = "posthouse_signin"
+	hostPrefix   = "__Host-"
 	signInTime   = 10 * time.Minute
 	beginPath    = "/login/begin"
 )
 
 // SignIn is /login/begin and /login/callback: logging in by a provider.
 type SignIn struct {
-	Provider signin.Provider
-	Auth     *auth.Authenticator
-	Pages    *Pages
-	Log      *slog.Logger
-	Now      func() time.Time
+	provider signin.Provider
+	auth     *auth.Authenticator
+	book     *accounts.Book
+	pages    *Pages
+	log      *slog.Logger
+	pendings *pendings
 }
 
-// A pending is what a browser keeps of a login that has begun. The provider's part has its state,
-// which the callback must repeat.
-type pending struct {
-	Kept string `json:"kept"`
-	Next string `json:"next,omitempty"`
+// NewSignIn returns logging in by a provider. Book binds accounts to names, and key signs what a browser
+// keeps of a login that has begun.
+func NewSignIn(provider signin.Provider, a *auth.Authenticator, book *accounts.Book, pages *Pages, key []byte, log *slog.Logger, now func() time.Time) *SignIn {
+	return &SignIn{provider, a, book, pages, log, &pendings{key: key, now: now, used: map[string]time.Time{}}}
 }
 
 // Routes are the lines of the table.
@@ -64,15 +65,15 @@ func callbackParams() (ps []api.Param) {
 }
 
 func (s *SignIn) begin(w http.ResponseWriter, r *api.Request) error {
-	location, kept, err := s.Provider.Begin(r.Context())
+	location, kept, err := s.provider.Begin(r.Context())
 	if err != nil {
 		return s.refuse(w, r, err, r.Query["next"])
 	}
-	value, err := json.Marshal(pending{kept, Next(r.Query["next"])})
+	value, err := s.pendings.seal(kept, Next(r.Query["next"]))
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, s.cookie(r.Request, base64.RawURLEncoding.EncodeToString(value)))
+	http.SetCookie(w, s.cookie(r.Request, value))
 	w.Header().Set("Location", location)
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
@@ -81,7 +82,10 @@ func (s *SignIn) begin(w http.ResponseWriter, r *api.Request) error {
 // cookie keeps a login that has begun; an empty value takes it away.
 func (s *SignIn) cookie(r *http.Request, value string) *http.Cookie {
 	c := &http.Cookie{
-		Name: signInCookie, Value: value, Path: "/login", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: api.IsSecure(r), MaxAge: int(signInTime / time.Second),
+		Name: signInCookie, Value: value, Path: "/login", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(signInTime / time.Second),
+	}
+	if api.IsSecure(r) { // no page of another host of the domain sets it
+		c.Name, c.Path, c.Secure = hostPrefix+signInCookie, "/", true
 	}
 	if value == "" {
 		c.MaxAge = -1
@@ -90,31 +94,41 @@ func (s *SignIn) cookie(r *http.Request, value string) *http.Cookie {
 }
 
 func (s *SignIn) finish(w http.ResponseWriter, r *api.Request) error {
+	empty := s.cookie(r.Request, "")
+	c, err := r.Cookie(empty.Name)
+	http.SetCookie(w, empty) // once, whatever comes of it
 	var p pending
-	c, err := r.Cookie(signInCookie)
-	http.SetCookie(w, s.cookie(r.Request, "")) // once, whatever comes of it
-	if err == nil {
-		var value []byte
-		value, err = base64.RawURLEncoding.DecodeString(c.Value)
-		if err == nil {
-			err = json.Unmarshal(value, &p)
-		}
+	ok := err == nil
+	if ok {
+		p, ok = s.pendings.open(c.Value)
 	}
-	if err != nil {
+	if !ok {
 		return s.refuse(w, r, &posthouse.Error{Code: posthouse.CodeForbidden, Message: "this browser has not begun to log in, or more than ten minutes ago"}, "")
 	}
-	who, err := s.Provider.Finish(r.Context(), r.URL.Query(), p.Kept)
+	forget, err := s.pendings.use(&p)
 	if err != nil {
 		return s.refuse(w, r, err, p.Next)
 	}
-	if err := posthouse.CheckDecider("name", who.Name); err != nil {
+	who, err := s.provider.Finish(r.Context(), r.URL.Query(), p.Kept)
+	if err != nil {
+		forget()
 		return s.refuse(w, r, err, p.Next)
 	}
 	if !who.Role.Valid() || who.Role == tokens.Worker {
 		return s.refuse(w, r, &posthouse.Error{Code: posthouse.CodeForbidden, Message: who.Name + " has no role here"}, p.Next)
 	}
-	api.NoteActor(w, who.Name)
-	s.Auth.Login(w, r.Request, authlog.ByAccount, tokens.Token{Name: who.Name, Role: who.Role, CreatedAt: s.Now().UTC(), ExpiresAt: who.Expires.UTC(), SignedIn: s.Provider.Key()})
+	name, err := s.book.Enter(r.Context(), who)
+	if err != nil {
+		return s.refuse(w, r, err, p.Next)
+	}
+	if name != who.Name {
+		s.log.Info("an account has the name of its first login", "name", name, "provider says", who.Name)
+	}
+	if text.MixedScripts(name) {
+		s.log.Warn("a name mixes alphabets whose letters look alike", "name", name, "provider", s.provider.Name())
+	}
+	api.NoteActor(w, name)
+	s.auth.Login(w, r.Request, authlog.ByAccount, tokens.Token{Name: name, Role: who.Role, CreatedAt: s.pendings.now().UTC(), ExpiresAt: who.Expires.UTC(), SignedIn: s.provider.Key()})
 	w.Header().Set("Location", Next(p.Next))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
@@ -130,9 +144,9 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *api.Request, err error, next s
 			wrong = e.Field + " " + wrong
 		}
 	}
-	s.Auth.NoteRefusal(r.Request, tokens.Token{}, authlog.ByAccount, wrong)
-	s.Log.Warn("a login by a provider failed", "provider", s.Provider.Name(), "from", r.RemoteAddr, "error", err)
-	s.Pages.Login(w, status, Form{Wrong: wrong, Next: next})
+	s.auth.NoteRefusal(r.Request, tokens.Token{}, authlog.ByAccount, wrong)
+	s.log.Warn("a login by a provider failed", "provider", s.provider.Name(), "from", r.RemoteAddr, "error", err)
+	s.pages.Login(w, status, Form{Wrong: wrong, Next: next})
 	return nil
 }
 

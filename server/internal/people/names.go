@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/inbox"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/people"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -44,6 +45,7 @@ type KnownPerson struct {
 	Known   []string    `json:"known" doc:"where from: token, an access token; login, they logged in; decided, they decided or voted; asked, a program asks them; delegate or substitute, somebody named them"`
 	Decides Decides     `json:"decides" doc:"yes: their role allows it, they did before, or a program asks them; no: their role does not; unknown: the name alone is known"`
 	Why     string      `json:"why,omitempty" doc:"why that is not yes"`
+	Mixed   bool        `json:"mixed,omitempty" doc:"the name has letters of two alphabets that people mistake for one another, as Latin and Cyrillic"`
 	Barred  string      `json:"barred,omitempty" doc:"with gate: why the caller cannot hand it to them"`
 	Role    tokens.Role `json:"role,omitempty" doc:"the strongest that a token or their newest login has; for operators"`
 	Last    *time.Time  `json:"lastAt,omitempty" doc:"when the name was last on record or logged in; for operators"`
@@ -248,6 +250,7 @@ func (p *KnownPerson) take(role tokens.Role) {
 
 // judge says whether a person may decide, from what is known of them.
 func (ns *Names) judge(p *KnownPerson) {
+	p.Mixed = text.MixedScripts(p.Name)
 	is := func(source string) bool { return slices.Contains(p.Known, source) }
 	switch {
 	case p.Role.May(tokens.Approver), is(string(people.Decided)), is(string(people.Asked)):

@@ -83,6 +83,7 @@ func (x *examination) tokens() {
 		if err == nil {
 			all, err = list.All()
 		}
+		x.alike(all)
 		operators := 0
 		for _, t := range all {
 			if t.Role == tokens.Operator && !t.Expired(x.now) {

@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,32 @@ there are others. With a gate it says whom you cannot hand that, and why.`,
 	f.StringVar(&name, "name", "", "this name alone, also if it is not known")
 	f.StringVar(&prefix, "prefix", "", "names that start so")
 	e.LimitFlag(cmd, &limit)
+	cmd.AddCommand(rebind(e))
 	return cmd
+}
+
+func rebind(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "rebind NAME", Short: "Free a name for another account, for operators",
+		Long: `Free a name for another account.
+
+The first login with an account elsewhere (--oidc-issuer) binds that account to a name. From
+then on no other account gets the name. If a person has another account now, or the first one
+was of somebody else, this frees the name: the next account that comes with it gets it.`,
+		Example: `  posthouse people rebind ann@example.com`,
+		Args:    cobra.ExactArgs(1),
+		RunE: e.Online(func(ctx context.Context, c *client.Client, args []string) error {
+			var freed struct {
+				Name string `json:"name"`
+			}
+			if err := c.Do(ctx, http.MethodPost, "/api/people/rebind", nil, map[string]string{"name": args[0]}, &freed); err != nil {
+				return err
+			}
+			return e.Answer(&freed, func() {
+				e.Line("%s is free: the next account that logs in with this name gets it", term.Visible(freed.Name))
+			})
+		}),
+	}
 }
 
 func showPeople(e *env.Env, all []*client.Person, more bool) {
@@ -53,7 +79,11 @@ func showPeople(e *env.Env, all []*client.Person, more bool) {
 		if p.Barred != "" {
 			why = p.Barred
 		}
-		rows = append(rows, []string{term.Visible(p.Name), p.Decides, strings.Join(p.Known, ", "), term.Clip(term.Visible(why), 100)})
+		name := term.Visible(p.Name)
+		if p.Mixed {
+			name += " (mixes alphabets)"
+		}
+		rows = append(rows, []string{name, p.Decides, strings.Join(p.Known, ", "), term.Clip(term.Visible(why), 100)})
 	}
 	e.Table([]string{"NAME", "DECIDES", "KNOWN FROM", "WHY NOT"}, rows)
 	env.More(&e.Term, more)
