@@ -329,7 +329,7 @@ var laws = []law{
 		"a WebSocket is one more way to an agent: it knows no thread and no checkpoint"},
 	{"client", []string{".", "internal/base/backoff", "internal/base/loopback"}, nil, "a client of the API needs the nouns, and nothing that stores or serves them"},
 	{"server/signin", []string{".", "server/tokens"}, nil, "who has which role is decided alike for each provider"},
-	{"server/internal/accounts", []string{".", "internal/base/text", "internal/core", "ledger", "server/internal/api", "server/signin", "server/tokens"}, nil,
+	{"server/internal/accounts", []string{".", "internal/base/text", "internal/core", "ledger", "server/internal/api", "server/internal/auth", "server/internal/authlog", "server/signin", "server/tokens"}, nil,
 		"which account has which name is a record, whoever asks for it"},
 	{"server/internal/page", []string{".", "internal/base/text", "server/internal/accounts", "server/internal/api", "server/internal/auth", "server/internal/authlog", "server/problem", "server/signin", "server/tokens", "ui"}, []string{"github.com/klauspost/compress"},
 		"pages are files and the table of routes; those of the documentation are packed with zstd"},

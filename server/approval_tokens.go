@@ -57,7 +57,8 @@ type gateTokenMaker struct {
 
 	// Of somebody who logged in without a token.
 	SignedIn  string    `json:"signedIn,omitempty"`
-	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	Since     time.Time `json:"since,omitzero"`     // when the login began
+	ExpiresAt time.Time `json:"expiresAt,omitzero"` // of links of before
 }
 
 type gateTokenBody struct {
@@ -152,7 +153,11 @@ func (ts *approvalTokens) makeToken(r *api.Request, b *gateTokenBody) (*GateToke
 	if err != nil {
 		return nil, err
 	}
-	until := tokenEnd(now, g.ExpiresAt, r.Actor.ExpiresAt)
+	own := r.Actor.ExpiresAt
+	if r.Actor.SignedIn != "" {
+		own = time.Time{} // a link outlasts the login that made it
+	}
+	until := tokenEnd(now, g.ExpiresAt, own)
 	if b.ExpiresAt != nil {
 		if !now.Before(*b.ExpiresAt) || until.Before(*b.ExpiresAt) {
 			return nil, posthouse.Invalid("expiresAt", "must be in the future, and not after %s", until.UTC().Format(time.RFC3339))
@@ -175,13 +180,13 @@ func (ts *approvalTokens) makeToken(r *api.Request, b *gateTokenBody) (*GateToke
 func makerOf(t tokens.Token) gateTokenMaker {
 	m := gateTokenMaker{Name: t.Name, Role: t.Role, Hash: t.Hash, SignedIn: t.SignedIn}
 	if t.SignedIn != "" {
-		m.ExpiresAt = t.ExpiresAt
+		m.Since = t.CreatedAt
 	}
 	return m
 }
 
 func (m *gateTokenMaker) token() tokens.Token {
-	return tokens.Token{Name: m.Name, Role: m.Role, Hash: m.Hash, SignedIn: m.SignedIn, ExpiresAt: m.ExpiresAt}
+	return tokens.Token{Name: m.Name, Role: m.Role, Hash: m.Hash, SignedIn: m.SignedIn, CreatedAt: m.Since, ExpiresAt: m.ExpiresAt}
 }
 
 // takesTokens returns why there are no tokens for a gate, or nil.
@@ -340,7 +345,7 @@ func (ts *approvalTokens) find(r *api.Request) (*gateToken, error) {
 		}
 		return t, nil
 	}
-	switch ok, err := ts.auth.Current(t.Maker.token()); {
+	switch ok, err := ts.auth.CurrentMaker(t.Maker.token()); {
 	case err != nil:
 		return nil, ts.auth.Unavailable(err)
 	case !ok:

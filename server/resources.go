@@ -24,6 +24,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
 	"github.com/posthouse/posthouse/server/internal/webhooks"
+	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -66,6 +67,7 @@ func (s *Server) newResources(o *Options) []resource {
 	watched := &operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Notifier: o.Notifier, Version: o.Version, Now: o.Now, Life: s.life}
 	asked, book := inbox.NewMemory(0), accounts.New(l)
 	names := people.NewNames(l, asked, o.Tokens, s.life, o.Now, o.SignIn != nil)
+	s.auth.Ended = func(t tokens.Token) bool { return book.HasEnded(s.life.Work(), t) }
 	rs := []resource{
 		// /api/programs
 		programs.New(served, l, asked, o.Runner, o.Logger),
@@ -74,7 +76,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}
 		&gates{ledger: l, asked: asked, outcomes: waits, recovery: requests},
 		// /api/people; /api/gates/{id}/delegate, /api/gates/{id}/take-back
-		names, people.NewDelegations(l, names), accounts.NewRoutes(book, o.Logger),
+		names, people.NewDelegations(l, names), accounts.NewRoutes(book, s.auth, o.Logger),
 		// /api/substitutes; /api/waits, /api/processes
 		people.NewSubstitutes(l, names), people.NewWaits(l, asked),
 		// /api/gates/{id}/token, /api/gates/{id}/decide-by-token

@@ -45,6 +45,10 @@ type Token struct {
 	// a token.
 	SignedIn string `json:"signedIn,omitempty"`
 
+	// Login names the login of a browser that this is of: what is open ends with it. Zero: it came
+	// itself. It is kept nowhere.
+	Login posthouse.Hash `json:"-"`
+
 	// LastUsedAt is when the token was last used, to the minute, at any server of
 	// the directory. Zero: never, or not known. Only All sets it.
 	LastUsedAt time.Time `json:"-"`

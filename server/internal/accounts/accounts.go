@@ -7,21 +7,26 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/authlog"
 	"github.com/posthouse/posthouse/server/signin"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // Thread has the records.
-const Thread = "$people"
+const Thread = authlog.Accounts
 
 // The kinds of records. They are names of signals, which no program takes and no client sends.
 const (
 	Bound   = "$bound"   // an account was bound to a name
 	Unbound = "$unbound" // an operator ended that
+	Role    = "$role"    // somebody who logged in has another role than before
+	Ended   = "$ended"   // an operator ended the logins of a person
 )
 
 // A Record is the value of a record.
@@ -29,6 +34,7 @@ type Record struct {
 	Name    string         `json:"name"`
 	Account posthouse.Hash `json:"account,omitzero"` // of issuer and subject
 	Issuer  string         `json:"issuer,omitempty"`
+	Role    tokens.Role    `json:"role,omitempty"`
 	Was     string         `json:"was,omitempty"` // the issuer that Issuer replaced: its account with this name is bound no more
 }
 
@@ -40,11 +46,17 @@ type Book struct {
 	read   uint64                    // the entries up to this one were read
 	names  map[posthouse.Hash]string // of accounts, as they are on record
 	owners map[string]Record         // by the folded name
+	ends   map[string]time.Time      // of logins, by the folded name
+	roles  map[string]tokens.Role    // of the newest login, by the folded name
+	looked time.Time                 // when it was read last
 }
+
+// lookTime is for how long what other servers wrote may be missed, besides at a login.
+const lookTime = 5 * time.Second
 
 // New returns the book of a Ledger's store.
 func New(l *ledger.Ledger) *Book {
-	return &Book{ledger: l, names: map[posthouse.Hash]string{}, owners: map[string]Record{}}
+	return &Book{ledger: l, names: map[posthouse.Hash]string{}, owners: map[string]Record{}, ends: map[string]time.Time{}, roles: map[string]tokens.Role{}}
 }
 
 // hash names an account.
@@ -117,6 +129,50 @@ func (b *Book) answer(r *Record, was string) (name string, bind bool, err error)
 	return r.Name, true, nil
 }
 
+// Came notes the role of somebody who logged in, if it is another one than before.
+func (b *Book) Came(ctx context.Context, name string, role tokens.Role) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.roles[text.FoldPerson(name)] == role {
+		return nil
+	}
+	return b.append(ctx, Role, "", &Record{Name: name, Role: role})
+}
+
+// End puts on record that the logins of a person with accounts end now, here and at the other servers of
+// the store, with the links that they made.
+func (b *Book) End(ctx context.Context, name, by string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.append(ctx, Ended, by, &Record{Name: name})
+}
+
+func (b *Book) append(ctx context.Context, kind, by string, r *Record) error {
+	c := b.ledger.Core()
+	if err := c.AppendOwn(ctx, Thread, func(tx *core.Tx) error { return add(tx, c.NewID(), kind, by, r) }); err != nil {
+		return err
+	}
+	return b.catchUp(ctx)
+}
+
+// HasEnded reports whether a login with an account, or what was made in it, is over: an operator ended
+// the person's logins after it began, or their newest login has a role that may do less.
+func (b *Book) HasEnded(ctx context.Context, t tokens.Token) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := b.ledger.Now(); now.Sub(b.looked) >= lookTime || now.Before(b.looked) {
+		if b.catchUp(ctx) != nil {
+			return true // fail closed: nobody knows
+		}
+	}
+	folded := text.FoldPerson(t.Name)
+	if at, ok := b.ends[folded]; ok && !at.Before(t.CreatedAt.Truncate(time.Millisecond)) {
+		return true
+	}
+	role, ok := b.roles[folded]
+	return ok && !role.May(t.Role)
+}
+
 // Unbind ends the binding of a name, so that the next account that comes with it gets it. By is the
 // operator who does it. [posthouse.ErrNotFound] for a name that is not bound.
 func (b *Book) Unbind(ctx context.Context, name, by string) error {
@@ -154,26 +210,28 @@ func add(tx *core.Tx, id posthouse.ID, kind, by string, r *Record) error {
 
 // catchUp reads what came since. Callers hold b.mu.
 func (b *Book) catchUp(ctx context.Context) error {
+	now := b.ledger.Now()
 	for e, err := range b.ledger.Log(ctx, Thread, posthouse.Range{From: b.read + 1}) {
 		if errors.Is(err, posthouse.ErrNotFound) {
-			return nil // nobody has logged in yet
+			break // nobody has logged in yet
 		}
 		if err != nil {
 			return err
 		}
 		for i := range e.Events {
 			if s := e.Events[i].Signal; s != nil {
-				b.note(s)
+				b.note(s, e.At)
 			}
 		}
 		b.read = e.Seq
 	}
+	b.looked = now
 	return nil
 }
 
 // note applies a record. One that came too late, by a server that did not see another's, counts for
 // nothing.
-func (b *Book) note(s *posthouse.Signal) {
+func (b *Book) note(s *posthouse.Signal, at time.Time) {
 	var r Record
 	if json.Unmarshal(s.Value, &r) != nil || r.Name == "" {
 		return
@@ -181,6 +239,10 @@ func (b *Book) note(s *posthouse.Signal) {
 	folded := text.FoldPerson(r.Name)
 	owner, taken := b.owners[folded]
 	switch {
+	case s.Name == Ended:
+		b.ends[folded] = at
+	case s.Name == Role:
+		b.roles[folded] = r.Role
 	case s.Name == Unbound && taken && owner.Account == r.Account:
 		delete(b.owners, folded)
 		delete(b.names, r.Account)

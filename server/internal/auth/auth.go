@@ -29,6 +29,9 @@ type Authenticator struct {
 	// Record has logins and refused credentials on record; nil: nothing has.
 	Record *authlog.Log
 
+	// Ended reports whether the login of a person by a provider is ended on record; nil: none is.
+	Ended func(tokens.Token) bool
+
 	tokens *tokens.List
 	logins *session.Logins
 	life   *limit.Lifetime

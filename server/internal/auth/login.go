@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/authlog"
+	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -41,6 +42,17 @@ func (a *Authenticator) Token(secret string) (tok tokens.Token, ok bool, err err
 
 // Logins counts the browsers that are logged in, by the hashes of their tokens.
 func (a *Authenticator) Logins() map[posthouse.Hash]int { return a.logins.Open() }
+
+// LoggedIn lists the logins that hold, the newest first.
+func (a *Authenticator) LoggedIn() []session.Login { return a.logins.List() }
+
+// EndLogins ends the logins of a person with a browser, and returns how many there were: what is open
+// with them ends with its next heartbeat.
+func (a *Authenticator) EndLogins(name string) int {
+	n, err := a.logins.EndOf(name)
+	a.NoteLogins(err)
+	return n
+}
 
 // Logout logs a browser out: the answer takes its cookie away.
 func (a *Authenticator) Logout(w http.ResponseWriter, r *http.Request) {

@@ -26,7 +26,7 @@ func CheckPath(r *api.Request) error {
 	if err := r.CheckPath(); err != nil {
 		return err
 	}
-	if r.Query["thread"] == authlog.Thread || slices.Contains(r.Names(), authlog.Thread) {
+	if authlog.Private(r.Query["thread"]) || slices.ContainsFunc(r.Names(), authlog.Private) {
 		return RequireRole(r.Actor, tokens.Operator)
 	}
 	return nil

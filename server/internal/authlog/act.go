@@ -12,6 +12,12 @@ import (
 // Thread has the records.
 const Thread = "$access"
 
+// Accounts is the thread that says which account has which name; see package accounts.
+const Accounts = "$people"
+
+// Private reports whether a thread says who logs in and how, which is for operators alone.
+func Private(thread string) bool { return thread == Thread || thread == Accounts }
+
 // A Kind says what happened. It is the name of the signal, which no program takes and no client sends.
 type Kind string
 

@@ -121,6 +121,9 @@ func (s *SignIn) finish(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return s.refuse(w, r, err, p.Next)
 	}
+	if err := s.book.Came(r.Context(), name, who.Role); err != nil {
+		return s.refuse(w, r, err, p.Next)
+	}
 	if name != who.Name {
 		s.log.Info("an account has the name of its first login", "name", name, "provider says", who.Name)
 	}

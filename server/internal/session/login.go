@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,8 +85,61 @@ func (ss *Logins) Get(value string) (tokens.Token, bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	_ = ss.refresh() // without the file no browser is logged in; the next login says why
-	x, ok := ss.open[sha256.Sum256([]byte(value))]
+	id := posthouse.Hash(sha256.Sum256([]byte(value)))
+	x, ok := ss.open[id]
+	x.token.Login = id
 	return x.token, ok && ss.now().Before(x.expires)
+}
+
+// Holds reports whether a login, by the Login of its token, still holds.
+func (ss *Logins) Holds(id posthouse.Hash) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	_ = ss.refresh()
+	x, ok := ss.open[id]
+	return ok && ss.now().Before(x.expires)
+}
+
+// A Login is one that holds.
+type Login struct {
+	ID      posthouse.Hash
+	Token   tokens.Token
+	Since   time.Time
+	Expires time.Time
+}
+
+// List returns the logins that hold, the newest first.
+func (ss *Logins) List() (all []Login) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	_ = ss.refresh()
+	for id, x := range ss.open {
+		ends := x.expires
+		if e := x.token.ExpiresAt; !e.IsZero() && e.Before(ends) {
+			ends = e
+		}
+		if ss.now().Before(ends) {
+			all = append(all, Login{id, x.token, x.expires.Add(-ss.ttl), ends})
+		}
+	}
+	slices.SortFunc(all, func(a, b Login) int { return b.Since.Compare(a.Since) })
+	return all
+}
+
+// EndOf ends the logins of a person, and returns how many there were. With an error they are ended
+// here, but not for a restart.
+func (ss *Logins) EndOf(name string) (n int, err error) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	err = ss.change(func() {
+		for id, x := range ss.open {
+			if posthouse.SameName(x.token.Name, name) {
+				delete(ss.open, id)
+				n++
+			}
+		}
+	})
+	return n, err
 }
 
 // Open counts the logins that hold, by the hashes of their tokens.

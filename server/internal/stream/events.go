@@ -132,7 +132,7 @@ func (ev *Events) begin(w http.ResponseWriter, r *api.Request) (f *follower, ctx
 		return nil, nil, nil, err
 	}
 	ctx, cancel := ev.Streams.Life.Bound(r.Context())
-	f = &follower{w: w, who: who, restored: restored, actor: r.Actor, access: r.Query["thread"] == authlog.Thread, tells: teller{ledger: ev.Ledger, modes: chosen}}
+	f = &follower{w: w, who: who, restored: restored, actor: r.Actor, access: authlog.Private(r.Query["thread"]), tells: teller{ledger: ev.Ledger, modes: chosen}}
 	found, stop := ev.watch(ctx, ledger.WatchQuery{Thread: r.Query["thread"], Cursor: cursor})
 	streamed, leave := ev.chunks.follow(r.Query["thread"])
 	f.found, f.streamed = found, streamed
@@ -198,7 +198,7 @@ func (ev *Events) relay(ctx context.Context, c *follower) {
 	for {
 		select {
 		case x, ok := <-c.found:
-			if ok && (c.old(x) || !c.access && x.event != nil && x.event.Thread == authlog.Thread) {
+			if ok && (c.old(x) || !c.access && x.event != nil && authlog.Private(x.event.Thread)) {
 				continue
 			}
 			if !ok || !c.send(ctx, x) {

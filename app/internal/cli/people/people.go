@@ -40,7 +40,7 @@ there are others. With a gate it says whom you cannot hand that, and why.`,
 	f.StringVar(&name, "name", "", "this name alone, also if it is not known")
 	f.StringVar(&prefix, "prefix", "", "names that start so")
 	e.LimitFlag(cmd, &limit)
-	cmd.AddCommand(rebind(e))
+	cmd.AddCommand(rebind(e), logins(e), logout(e))
 	return cmd
 }
 
