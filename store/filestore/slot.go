@@ -44,7 +44,26 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 		return posthouse.Slot{}, err
 	}
 	r.after.Value = bytes.Clone(r.after.Value)
+	if op.Verb == posthouse.SlotDelete && posthouse.IsReserved(key.Step) {
+		s.dir.awaitReaders(ctx)
+		if err := s.submit(context.WithoutCancel(ctx), doing, &request{alone: s.eraseSlots}); err != nil {
+			return posthouse.Slot{}, err
+		}
+	}
 	return r.after, nil
+}
+
+// eraseSlots takes the values of deleted slots out of all files, as it must for a data key: what was encrypted with
+// it cannot be opened any more. Those of slots that are not the runtime's own go when the slots' log is
+// tidied, or with Compact. It runs alone.
+func (s *Store) eraseSlots() error {
+	s.drains.wait()
+	if err := s.drainAll(); err != nil {
+		return err
+	}
+	s.drains.one.Lock()
+	defer s.drains.one.Unlock()
+	return s.rewriteSlots()
 }
 
 // slotValue reads a slot, [posthouse.ErrNotFound].

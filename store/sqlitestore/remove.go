@@ -15,8 +15,8 @@ import (
 )
 
 // Remove implements [posthouse.Store]. It overwrites the removed bytes in the database.
-// Copies in the write-ahead log go when that is folded in, which Compact and Close do at
-// once.
+// Copies in the write-ahead log go with it: the log is folded in and emptied before Remove returns, or
+// in the background once no reader holds it any more.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
 	if r.Thread == "" {
 		return done, posthouse.Invalid("thread", "is empty")
@@ -29,6 +29,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 	if err != nil {
 		return posthouse.Removed{}, err
 	}
+	s.folding.removed(ctx)
 	return done, nil
 }
 

@@ -42,6 +42,9 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	if err != nil {
 		return posthouse.Slot{}, err
 	}
+	if op.Verb == posthouse.SlotDelete {
+		s.folding.removed(ctx) // it may have been the key of what was encrypted
+	}
 	return slot, nil
 }
 

@@ -40,6 +40,7 @@ type Store struct {
 	fault     func(sql string) error // in tests, for the connections that read
 	state     sync.Mutex
 	lifecycle lifecycle.State
+	folding   *folding // after a removal
 }
 
 var (
@@ -72,6 +73,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		return nil, fileError("find", path, err)
 	}
 	s := &Store{path: path, opts: opts}
+	s.folding = newFolding(s.tryFold)
 	s.lifecycle = lifecycle.State{
 		Store: "the store " + path, ReadOnly: opts.ReadOnly, Writer: "the process",
 		Poisoned: "after an error", Cure: "check the disk, then open the store again and run posthouse verify",
@@ -239,6 +241,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.news.Close()
+	s.folding.stop()
 	if s.queue != nil {
 		// It waits for the group that is being committed. All queued requests, this one
 		// included, fail since the store is closed.
