@@ -3,6 +3,8 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -57,8 +59,7 @@ func New(o *Options) (*Webhook, error) {
 		return nil, err
 	}
 	w := &Webhook{url: u.String(), now: o.Now}
-	u.RawQuery = "" // it may have a secret
-	w.shown = u.String()
+	w.shown = shown(u)
 	if w.now == nil {
 		w.now = time.Now
 	}
@@ -127,7 +128,19 @@ func secretsOf(o *Options) (func() ([]*Secret, error), error) {
 // Kind returns "webhook".
 func (*Webhook) Kind() string { return "webhook" }
 
-// Address returns the URL without its query.
+// shown returns a URL without its path and query, which may be secrets: many services know who sends by the path
+// alone. What is left out is told apart by the first digits of its hash.
+func shown(u *url.URL) string {
+	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
+	if (u.Path == "" || u.Path == "/") && u.RawQuery == "" {
+		return bare.String()
+	}
+	sum := sha256.Sum256([]byte(u.RequestURI()))
+	return bare.String() + "… (" + hex.EncodeToString(sum[:4]) + ")"
+}
+
+// Address returns the URL without its path and query, with a few digits that tell it from others of the
+// same host.
 func (w *Webhook) Address() string { return w.shown }
 
 // ApprovalKeys returns the secrets, the newest first: tokens for the receiver follow from that one, and end

@@ -234,11 +234,20 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestAddressesAreShownWithoutTheirQuery(t *testing.T) {
-	w := must.Get(webhook.New(&webhook.Options{URL: "https://example.com/hook?key=secret", Secret: webhook.NewSecret()}))(t)
-	if w.Address() != "https://example.com/hook" {
-		t.Errorf("the address is %s", w.Address())
+func TestAddressesAreShownWithoutTheirSecrets(t *testing.T) {
+	shown := map[string]string{}
+	for _, url := range []string{"https://example.com/services/secret/1", "https://example.com/services/secret/2", "https://example.com/services/secret/1?key=secret", "https://example.com", "https://example.com/"} {
+		w := must.Get(webhook.New(&webhook.Options{URL: url, Secret: webhook.NewSecret()}))(t)
+		at := w.Address()
+		if !strings.HasPrefix(at, "https://example.com/") || strings.Contains(at, "secret") || strings.Contains(at, "services") {
+			t.Errorf("the address is %s", at)
+		}
+		if was, ok := shown[at]; ok && at != "https://example.com/" {
+			t.Errorf("%s and %s look alike: %s", was, url, at)
+		}
+		shown[at] = url
 	}
+	w := must.Get(webhook.New(&webhook.Options{URL: "https://example.com/secret?key=secret", Secret: webhook.NewSecret()}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := w.Deliver(ctx, message()); err == nil || strings.Contains(err.Error(), "secret") {
