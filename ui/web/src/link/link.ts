@@ -7,16 +7,9 @@ import { timed } from "../api/clock";
 import type { paths } from "../api/schema";
 import type { Draft, Outcome } from "../gate/decide";
 import { compact } from "../text/json";
+import type { Link } from "./address";
 
 export type Asked = Schemas["TokenGate"];
-
-export type Link = { id: string; token: string };
-
-/** linkOf reads an address such as /decide/ID#TOKEN. */
-export const linkOf = ({ pathname, hash }: Location): Link => ({
-  id: decodeURIComponent(pathname.split("/").pop() ?? ""),
-  token: hash.slice(1),
-});
 
 const api = createClient<paths>({ baseUrl: location.origin, credentials: "omit", fetch: timed });
 const values = "text" as const;

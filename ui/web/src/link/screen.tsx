@@ -25,7 +25,8 @@ import { Logo } from "../shell/logo";
 import { onRecord, texts } from "../text/json";
 import { About, earlyEnd } from "./about";
 import { Bad, hasEnded } from "./bad";
-import { gateOf, look, type Asked, type Link } from "./link";
+import type { Link } from "./address";
+import { gateOf, look, type Asked } from "./link";
 import css from "./screen.module.css";
 
 const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
