@@ -23,6 +23,8 @@ ARG VERSION
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
 	CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
 	go -C release build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /image/posthouse .
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+	go run tools/licences/main.go release >/image/THIRD-PARTY-LICENCES.txt
 RUN mkdir -m 700 /image/data && mkdir -m 1777 /image/tmp && \
 	echo 'posthouse:x:65532:65532:posthouse:/data:/' >/image/passwd
 
@@ -33,6 +35,7 @@ COPY --from=build /image/tmp /tmp
 COPY --from=build --chown=65532:65532 /image/data /data
 COPY --from=build /image/posthouse /usr/local/bin/posthouse
 COPY LICENSE /usr/share/doc/posthouse/LICENSE
+COPY --from=build /image/THIRD-PARTY-LICENCES.txt /usr/share/doc/posthouse/THIRD-PARTY-LICENCES.txt
 # A container listens for others, so a certificate or --allow-insecure is for you to give.
 ENV PATH=/usr/local/bin POSTHOUSE_DATA_DIR=/data POSTHOUSE_ADDR=0.0.0.0:8095
 USER 65532:65532

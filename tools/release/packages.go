@@ -68,6 +68,9 @@ func (r *release) installed(binary string, extras []file) (all files.Contents, e
 	add(filepath.Join(units, name+".env"), "/etc/"+name+"/"+name+".env", files.TypeConfigNoReplace, 0o640)
 	add(filepath.Join(r.Root, "LICENSE"), "/usr/share/doc/"+name+"/copyright", "", 0o644)
 	for _, f := range extras {
+		if f.To == licences {
+			add(f.From, "/usr/share/doc/"+name+"/"+licences, "", 0o644)
+		}
 		if page, ok := strings.CutPrefix(f.To, "man/man1/"); ok {
 			packed, err := r.gzip(f.From)
 			if err != nil {

@@ -187,8 +187,8 @@ type file struct {
 	Mode     os.FileMode
 }
 
-// extras are the files that the binary writes: manual pages and completions. It is run on this
-// machine.
+// extras are the files that the binary writes, manual pages and completions, for which it is run on this
+// machine, and the licences of others.
 func (r *release) extras(ctx context.Context) (all []file, err error) {
 	binary, err := r.build(ctx, runtime.GOOS+"/"+runtime.GOARCH)
 	if err != nil {
@@ -216,7 +216,21 @@ func (r *release) extras(ctx context.Context) (all []file, err error) {
 		}
 		all = append(all, file{From: from, To: "completions/" + c.file, Mode: 0o644})
 	}
-	return all, nil
+	others, err := r.thirdParties(ctx)
+	return append(all, others), err
+}
+
+// licences is the file with the licence texts of all modules that the binary links.
+const licences = "THIRD-PARTY-LICENCES.txt"
+
+// thirdParties writes that file.
+func (r *release) thirdParties(ctx context.Context) (file, error) {
+	text, err := r.output(ctx, []string{"GOFLAGS=", "GOWORK=off"}, "go", "run", "tools/licences/main.go", r.Main)
+	if err != nil {
+		return file{}, err
+	}
+	from := filepath.Join(r.work, licences)
+	return file{From: from, To: licences, Mode: 0o644}, os.WriteFile(from, []byte(text), 0o644)
 }
 
 // completions are the scripts of shells, with where packages install them.

@@ -88,6 +88,11 @@ func checkout(t *testing.T) string {
 	write("CHANGELOG.md", changelog)
 	write("README.md", "# Posthouse\n")
 	write("LICENSE", "Apache License\n")
+	lister, err := os.ReadFile(filepath.Join(repository, "tools/licences/main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("tools/licences/main.go", string(lister))
 	if err := os.CopyFS(filepath.Join(dir, "deploy"), os.DirFS(filepath.Join(repository, "deploy"))); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +148,7 @@ func TestRelease(t *testing.T) {
 	base := "posthouse_0.1.0_linux_" + runtime.GOARCH
 	archive := untar(t, first[base+".tar.gz"])
 	want := []string{
-		"CHANGELOG.md", "LICENSE", "README.md", "completions/_posthouse", "completions/posthouse.bash", "completions/posthouse.fish", "completions/posthouse.ps1",
+		"CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY-LICENCES.txt", "completions/_posthouse", "completions/posthouse.bash", "completions/posthouse.fish", "completions/posthouse.ps1",
 		"man/man1/posthouse.1", "posthouse",
 	}
 	for i := range want {
@@ -239,6 +244,11 @@ func installed(t *testing.T, pkg string, files map[string]packed, binary string)
 		"/usr/share/zsh/site-functions/_posthouse":            {0o644, "# zsh\n"},
 		"/usr/share/fish/vendor_completions.d/posthouse.fish": {0o644, "# fish\n"},
 	}
+	const others = "/usr/share/doc/posthouse/THIRD-PARTY-LICENCES.txt"
+	if !strings.Contains(files[others].data, "Go: LICENSE") || files[others].mode != 0o644 {
+		t.Errorf("%s has no licences of others: %q", pkg, files[others].data)
+	}
+	delete(files, others)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if got := files[name]; got != want[name] {
 			t.Errorf("%s installs %s with mode %o and %d bytes, want %o and %d", pkg, name, got.mode, len(got.data), want[name].mode, len(want[name].data))

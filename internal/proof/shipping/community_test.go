@@ -54,6 +54,8 @@ func TestDependabot(t *testing.T) {
 		switch e.Name() {
 		case "go.mod":
 			want = append(want, "gomod "+dir)
+		case "package.json":
+			want = append(want, "npm "+dir)
 		case "Dockerfile":
 			want = append(want, "docker "+dir)
 		case "compose.yaml":
