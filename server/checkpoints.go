@@ -100,7 +100,7 @@ func (cs *checkpoints) list(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	api.NoteNext(w, r, next)
+	api.NoteNext(w, r, r.SealCursor(next))
 	return api.WriteJSON(w, http.StatusOK, page)
 }
 

@@ -68,7 +68,7 @@ func TestProgramsAreListed(t *testing.T) {
 	h.get("/api/programs?limit=1").into(&first)
 	a := h.send(ask{method: "GET", path: "/api/programs?limit=1&cursor=" + strings.ReplaceAll(first.Next, "/", "%2F"), as: tokens.Viewer}).want(http.StatusOK)
 	a.into(&second)
-	if len(all.Items) != 2 || all.Next != "" || len(first.Items) != 1 || first.Next != "a/b" || len(second.Items) != 1 || second.Next != "" {
+	if len(all.Items) != 2 || all.Next != "" || len(first.Items) != 1 || first.Next == "" || len(second.Items) != 1 || second.Next != "" {
 		t.Fatalf("all %+v, then by one %+v, %+v", all, first, second)
 	}
 	for _, p := range all.Items {

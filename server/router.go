@@ -135,6 +135,9 @@ func (ro *router) admit(w http.ResponseWriter, r *api.Request) (err error) {
 	r.Body = http.MaxBytesReader(w, r.Body, ro.bodyLimit(r.Route))
 	if !r.Route.Others {
 		r.Query, err = api.ParseQuery(r.URL.RawQuery, r.Route.Query)
+		if err == nil {
+			err = r.OpenCursor()
+		}
 		if err != nil {
 			return err
 		}

@@ -38,6 +38,7 @@ func WriteList[T any](w http.ResponseWriter, r *Request, page List[T]) error {
 	if err != nil {
 		return err
 	}
+	page.Next = r.SealCursor(page.Next)
 	NoteNext(w, r, page.Next)
 	if names == nil {
 		return WriteJSON(w, http.StatusOK, page)

@@ -155,7 +155,11 @@ func ParseQuery(raw string, params []Param) (map[string]string, error) {
 		if v[0] == "" && params[i].Kind != BodyParam && params[i].Kind != segmentParam {
 			continue // an empty filter does not filter
 		}
-		if err := params[i].Check(v[0]); err != nil {
+		is, err := isCursor(&params[i], v[0])
+		if !is {
+			err = params[i].Check(v[0])
+		}
+		if err != nil {
 			return nil, err
 		}
 		out[name] = v[0]

@@ -111,6 +111,7 @@ func (o *Outline) get(w http.ResponseWriter, r *api.Request) error {
 		w.Header().Add("Vary", "Accept-Encoding")
 		return api.WriteList(w, r, page)
 	}
+	page.Next = r.SealCursor(page.Next)
 	api.NoteNext(w, r, page.Next)
 	return writeCompressed(w, page)
 }
