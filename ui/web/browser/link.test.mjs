@@ -143,6 +143,10 @@ test("a link about an unknown outcome names each verdict by what it does, and no
   const { page, sent, close } = await follow(gate, "carol");
   const bar = page.locator("footer");
   const buttons = bar.getByRole("button");
+  await bar.getByRole("button", { name: "It was done" }).waitFor();
+  await page.getByText("Posthouse", { exact: true }).first().waitFor();
+  // To do it again is offered once all of it was on the screen.
+  await page.locator("main > div > :last-child").evaluate((end) => end.scrollIntoView());
   await eventually(async () =>
     assert.deepEqual(await buttons.allInnerTexts(), ["It was done", "Give it up", "Do it again"]),
   );

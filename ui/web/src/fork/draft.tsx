@@ -11,6 +11,7 @@ import { Named } from "../form/fields";
 import { SchemaForm } from "../form/form";
 import { useProgram } from "../data/programs";
 import { Button } from "../parts/button";
+import { Folds, useFolds } from "../parts/fold";
 import { Failure, Skeleton } from "../parts/notice";
 import { Said } from "../parts/said";
 import { useWide } from "../parts/wide";
@@ -61,9 +62,10 @@ export function Draft({ at, go }: Props) {
   const body: Body = { ...changes, ...(branch.trim() ? { branch: branch.trim() } : {}) };
   const plan = usePlan(at.id, useLater(body));
   const name = branch.trim() || plan.data?.branch || "a new branch";
+  const folds = useFolds();
   const not = whyNot(plan.data, plan.error !== null);
   const submit = async () => {
-    if (sent.busy || wrong || !start) return;
+    if (sent.busy || wrong || !start || folds.folded > 0) return;
     setSent({ busy: true });
     try {
       let sending = key; // an answer that it is busy stands under its key
@@ -154,7 +156,11 @@ export function Draft({ at, go }: Props) {
           {plan.error && !wrong && <Failure error={plan.error} safe="It would be refused. Nothing was written." />}
         </div>
         <div className={css.lists}>
-          {plan.data && !plan.error && <Lists plan={plan.data} branch={at.branch} />}
+          {plan.data && !plan.error && (
+            <Folds scope={folds.scope}>
+              <Lists plan={plan.data} branch={at.branch} />
+            </Folds>
+          )}
           {!plan.data && !plan.error && <Skeleton rows={4} height={24} />}
           {plan.error && <p className={css.quiet}>What it would do is not known, since it would be refused.</p>}
         </div>
@@ -179,9 +185,13 @@ export function Draft({ at, go }: Props) {
             run it at once <span>{not || "otherwise it waits until it is resumed"}</span>
           </label>
           <div className={css.buttons}>
-            <Button type="submit" disabled={sent.busy || wrong !== "" || !start || plan.error !== null} hint="⇧↵">
-              {sent.busy ? "Forking…" : `Fork as ${name}`}
-            </Button>
+            {folds.folded > 0 ? (
+              <Button onClick={folds.showAll}>Show all first</Button>
+            ) : (
+              <Button type="submit" disabled={sent.busy || wrong !== "" || !start || plan.error !== null} hint="⇧↵">
+                {sent.busy ? "Forking…" : `Fork as ${name}`}
+              </Button>
+            )}
             <Button tone="quiet" hint="Esc" onClick={() => go({ draft: undefined })}>
               Back
             </Button>

@@ -81,7 +81,7 @@ function Row({
 }) {
   const before = onRecord(was?.a);
   return (
-    <div className={css.row}>
+    <div className={value?.kind === "text" ? css.row : `${css.row} ${css.nest}`}>
       <dt title={label !== name && name ? name : undefined}>
         <Said>{label || "value"}</Said>
       </dt>

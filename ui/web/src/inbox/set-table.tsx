@@ -148,7 +148,12 @@ export const SetTable = ({ gates, cells, address, state, on, flip, of }: Props) 
                 <RowState id={g.id} state={state(g)} />
               </td>
               {cells.columns.map((c, i) => (
-                <td key={i} data-label={marked(c.label)} className={c.differs ? css.differs : undefined}>
+                <td
+                  key={i}
+                  data-label={marked(c.label)}
+                  data-nests={c.cell(g).kind !== "text" || undefined}
+                  className={c.differs ? css.differs : undefined}
+                >
                   <Value node={c.cell(g)} />
                 </td>
               ))}

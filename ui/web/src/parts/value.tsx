@@ -2,7 +2,7 @@ import { createContext, useContext } from "react";
 import { marked } from "../text/hidden";
 import type { Node } from "../text/json";
 import { inline } from "../text/json";
-import { Fold } from "./fold";
+import { Fold, useFlat } from "./fold";
 import css from "./value.module.css";
 
 const maxRows = 12;
@@ -19,20 +19,65 @@ export const spoken = (text: string) => (ambiguous(text) ? JSON.stringify(marked
 export const ambiguous = (text: string) =>
   text === "" || text !== text.trim() || /^(-?\d[\d.eE+-]*|true|false|null|[{["].*)$/.test(text);
 
+/** How deep values are indented. What lies deeper stands with its path, so that no value runs out of width. */
+const deepest = 7;
+const Depth = createContext(0);
+
 /**
  * Value shows JSON exactly as it is on record, without grouping, currency or dates. Objects indent,
- * lists of like objects are tables, and what is long folds with its size.
+ * lists of like objects are tables, and what is long or deep folds with its size.
  */
 export function Value({ node }: { node: Node }) {
-  switch (node.kind) {
-    case "text":
-      return <Leaf source={node.source} />;
-    case "object":
-      return <Members node={node} />;
-    case "array":
-      return <Items items={node.items} />;
-  }
+  const depth = useContext(Depth);
+  const flat = useFlat();
+  if (node.kind === "text") return <Leaf source={node.source} />;
+  const none = node.kind === "object" ? node.members.length === 0 : node.items.length === 0;
+  if (none) return <code className={css.leaf}>{node.kind === "object" ? "{}" : "[]"}</code>;
+  if (flat && depth === 0) return <Paths node={node} />;
+  if (depth === deepest)
+    return (
+      <Fold
+        first={<code className={css.leaf}>{node.kind === "object" ? "{…} " : "[…] "}</code>}
+        rest={() => <Paths node={node} />}
+        size={`${leavesOf(node).length} values below`}
+      />
+    );
+  return (
+    <Depth value={depth + 1}>{node.kind === "object" ? <Members node={node} /> : <Items items={node.items} />}</Depth>
+  );
 }
+
+type Placed = { path: (string | number)[]; source: string };
+
+/** leavesOf returns the values that are in one, each with its path. */
+function leavesOf(node: Node, path: Placed["path"] = []): Placed[] {
+  const inner: [string | number, Node][] =
+    node.kind === "object"
+      ? node.members.map((m) => [m.name, m.value])
+      : node.kind === "array"
+        ? node.items.map((item, i) => [i, item])
+        : [];
+  if (inner.length > 0) return inner.flatMap(([name, n]) => leavesOf(n, [...path, name]));
+  return [{ path, source: node.kind === "text" ? node.source : node.kind === "object" ? "{}" : "[]" }];
+}
+
+/** Paths shows all values that are in one below each other, each under its path. */
+const Paths = ({ node }: { node: Node }) => (
+  <dl className={css.paths}>
+    {leavesOf(node).map((l, i) => (
+      <div key={i}>
+        <dt>
+          {l.path.map((name, j) => (
+            <bdi key={j}>{typeof name === "number" ? `[${name}]` : marked(name)}</bdi>
+          ))}
+        </dt>
+        <dd>
+          <Leaf source={l.source} />
+        </dd>
+      </div>
+    ))}
+  </dl>
+);
 
 function Leaf({ source }: { source: string }) {
   if (source[0] !== '"') return <code className={css.leaf}>{source}</code>;
@@ -51,11 +96,10 @@ function Leaf({ source }: { source: string }) {
 
 function Members({ node }: { node: Node & { kind: "object" } }) {
   const max = useContext(LongLists);
-  if (node.members.length === 0) return <code className={css.leaf}>{"{}"}</code>;
   const rows = (members: typeof node.members) => (
     <dl className={css.object}>
       {members.map((m, i) => (
-        <div key={i} className={css.member}>
+        <div key={i} className={m.value.kind === "text" ? css.member : `${css.member} ${css.nest}`}>
           <dt>
             <bdi>{marked(m.name)}</bdi>
           </dt>
@@ -78,7 +122,6 @@ function Members({ node }: { node: Node & { kind: "object" } }) {
 
 function Items({ items }: { items: Node[] }) {
   const max = useContext(LongLists);
-  if (items.length === 0) return <code className={css.leaf}>[]</code>;
   const columns = columnsOf(items);
   const show = (some: Node[]) => (columns ? <Rows items={some} columns={columns} /> : <List items={some} />);
   if (items.length <= max) return show(items);
@@ -101,9 +144,23 @@ function columnsOf(items: Node[]): string[] | undefined {
   return fits && items.every((n) => flat(n) && JSON.stringify(names(n)) === key) ? first : undefined;
 }
 
+/** roomOf is a class by how wide a table has to be for no value of it to be squeezed. If there is less, its rows stand below each other. */
+function roomOf(items: Node[], columns: string[]) {
+  const wide = columns.reduce((all, name, i) => {
+    const longest = items.reduce((n, item) => Math.max(n, sizeIn(item, i)), name.length);
+    return all + 16 + 8 * Math.min(longest, 18);
+  }, 0);
+  return wide <= 280 ? css.small : wide <= 440 ? css.middle : wide <= 640 ? css.large : css.never;
+}
+
+const sizeIn = (item: Node, i: number) => {
+  const value = item.kind === "object" ? item.members[i]?.value : undefined;
+  return value?.kind === "text" ? value.source.length : 0;
+};
+
 const Rows = ({ items, columns }: { items: Node[]; columns: string[] }) => (
-  <div className={css.scroll} tabIndex={0} role="group" aria-label="list">
-    <table className={css.table}>
+  <div className={css.box}>
+    <table className={`${css.table} ${roomOf(items, columns)}`}>
       <thead>
         <tr>
           {columns.map((c) => (
@@ -118,7 +175,7 @@ const Rows = ({ items, columns }: { items: Node[]; columns: string[] }) => (
           <tr key={i}>
             {item.kind === "object" &&
               item.members.map((m, j) => (
-                <td key={j}>
+                <td key={j} data-name={marked(m.name)}>
                   <Value node={m.value} />
                 </td>
               ))}

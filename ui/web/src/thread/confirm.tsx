@@ -3,6 +3,7 @@ import { queries } from "../data/query";
 import { useResumes } from "../fork/plan";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
+import { Folds, useFolds } from "../parts/fold";
 import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Said } from "../parts/said";
@@ -34,7 +35,10 @@ function Form({ action, target, close, done }: Props & { action: ActionKey }) {
   const shown = marked(thread); // with a mark for each character that is not seen, as it stands below
   const planned = useResumes(action === "resume" ? target.head : undefined);
   const seen = action !== "resume" || !planned.isPending; // nobody sends before they could read what it does
-  const ready = seen && !sending && (!final || typed === thread || typed === shown) && (asks !== "name" || text !== "");
+  const folds = useFolds(planned.data);
+  const hidden = folds.folded > 0;
+  const ready =
+    seen && !hidden && !sending && (!final || typed === thread || typed === shown) && (asks !== "name" || text !== "");
   const send = async () => {
     if (!ready) return;
     setSending(true);
@@ -62,8 +66,13 @@ function Form({ action, target, close, done }: Props & { action: ActionKey }) {
         {name} <Said>{action === "cancel" ? `${target.branch} of ${thread}` : thread}</Said>
       </h2>
       <p>{does}</p>
-      {action === "resume" && <Resumes at={target.head} />}
-      {action === "replay" && <Ahead at={target.at} branch={target.branch} />}
+      <Folds scope={folds.scope}>
+        <div className={css.plan}>
+          {action === "resume" && <Resumes at={target.head} />}
+          {action === "replay" && <Ahead at={target.at} branch={target.branch} />}
+          <div ref={folds.end} />
+        </div>
+      </Folds>
       {asks && (
         <label>
           {asks === "name" ? "Name of the new thread" : "Reason, goes on record"}
@@ -92,9 +101,13 @@ function Form({ action, target, close, done }: Props & { action: ActionKey }) {
       {error !== undefined && <Failure error={error} />}
       <div className={css.buttons}>
         <Button onClick={close}>Back</Button>
-        <Button type="submit" tone={danger ? "danger" : "plain"} disabled={!ready}>
-          {sending ? "Sending" : name}
-        </Button>
+        {hidden ? (
+          <Button onClick={folds.showAll}>Show all first</Button>
+        ) : (
+          <Button type="submit" tone={danger ? "danger" : "plain"} disabled={!ready}>
+            {sending ? "Sending" : name}
+          </Button>
+        )}
       </div>
     </form>
   );
