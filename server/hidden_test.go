@@ -50,4 +50,12 @@ func TestPageHidesTheSameCharacters(t *testing.T) {
 	if list(string(source)) != list(hiddenRanges()) {
 		t.Errorf("ui/web/src/text/hidden.ts has another list than internal/base/text")
 	}
+	drawn := func(of string) string {
+		_, of, _ = strings.Cut(of, "// What stands before and behind a joiner")
+		of, _, _ = strings.Cut(of, `"gu",`)
+		return regexp.MustCompile(`\s+`).ReplaceAllString(of, " ")
+	}
+	if have := drawn(string(script)); have == "" || have != drawn(string(source)) {
+		t.Errorf("ui/hidden.js and ui/web/src/text/hidden.ts take other characters for text")
+	}
 }

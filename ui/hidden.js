@@ -1,6 +1,7 @@
 // Characters that people do not see, or that reorder what they see. A page shows a mark in
 // the place of each, as ‹U+202E›, or in JSON an escape, as \u202e. The list is that of
-// internal/base/text, which the terminal uses too; a test of package server compares them.
+// internal/base/text, which the terminal uses too; a test of package server compares them. Variation selectors and
+// joiners within Unicode's emoji sequences, and joiners within words of scripts that need them, are text.
 "use strict";
 
 const hiddenRanges = [
@@ -15,14 +16,40 @@ const hidden = (() => {
   const is = (code) => hiddenRanges.some(([from, to]) => code >= from && code <= to);
   const mark = (code) => `‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`;
   const units = (char) => Array.from({ length: char.length }, (_, i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, "0")}`).join("");
-  const replace = (text, by) => Array.from(text, (char) => (is(char.codePointAt(0)) ? by(char) : char)).join("");
+  // What stands before and behind a joiner in Unicode's emoji sequences, and scripts that write words with joiners.
+  const left =
+    "♀♂⛓⛹❤🍄🍋🏃🏄🏊🏋🏌🏳🏴🐈🐕🐦🐻👁👦👧👨👩👮👯👰👱👳👷💁💂💆💇💋🕵😮😵😶🙂🙅🙆🙇🙋🙍🙎🚣🚴🚵🚶🤝🤦🤵🤷🤸🤹🤼🤽🤾🦯🦸🦹🦼🦽🧍🧎🧏🧑🧒🧔🧖🧗🧘🧙🧚🧛🧜🧝🧞🧟";
+  const right = "↔↕☠♀♂⚕⚖⚧✈❄❤➡⬛🌈🌫🌾🍳🍼🎄🎓🎤🎨🏫🏭👦👧👨👩💋💥💨💫💻💼🔥🔧🔬🗨🚀🚒🟩🟫🤝🦯🦰🦱🦲🦳🦺🦼🦽🧑🧒🩰🩹";
+  const scripted =
+    "Arabic Syriac Mongolian Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Khmer Myanmar";
+  const word = scripted
+    .split(" ")
+    .map((s) => `(?<=(?=[\\p{L}\\p{M}])\\p{Script=${s}})[\u200c\u200d](?=(?=[\\p{L}\\p{M}])\\p{Script=${s}})`)
+    .join("|");
+  const drawn = new RegExp(
+    `(?<=(?![0-9#*])\\p{Emoji})[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[${left}][\ufe0f\u{1f3fb}-\u{1f3ff}]?)\u200d(?=[${right}])|${word}`,
+    "gu",
+  );
+  const replace = (text, by) => {
+    const seen = /[\u200c\u200d\ufe0e\ufe0f]/.test(text) ? new Set(Array.from(text.matchAll(drawn), (m) => m.index)) : undefined;
+    let at = 0;
+    return Array.from(text, (char) => {
+      const hides = is(char.codePointAt(0)) && !(seen && seen.has(at));
+      at += char.length;
+      return hides ? by(char) : char;
+    }).join("");
+  };
 
   // marked returns a text as it is shown.
   const marked = (text) => replace(String(text), (char) => mark(char.codePointAt(0)));
   // escaped returns JSON text that says the same, with nothing hidden in it.
   const escaped = (json) => replace(json, units);
   // found returns the marks of what is hidden in texts, each once.
-  const found = (...texts) => [...new Set(texts.flatMap((text) => Array.from(text || "", (char) => char.codePointAt(0)).filter(is).map(mark)))];
+  const found = (...texts) => {
+    const marks = new Set();
+    for (const text of texts) replace(text || "", (char) => (marks.add(mark(char.codePointAt(0))), ""));
+    return [...marks];
+  };
   // warning says what is hidden in texts, "" if nothing is.
   const warning = (...texts) => {
     const marks = found(...texts);

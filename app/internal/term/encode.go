@@ -176,9 +176,12 @@ func number(v string) *yaml.Node {
 // escapeYAML writes hidden characters as escapes. They stand in strings with double quotes only.
 func escapeYAML(data []byte) []byte {
 	out := make([]byte, 0, len(data)+16)
-	for _, r := range string(data) {
+	s := string(data)
+	for i := 0; i < len(s); {
+		r, n, hidden := text.At(s, i)
+		i += n
 		switch {
-		case r == '\n' || !text.Hidden(r):
+		case !hidden:
 			out = append(out, string(r)...)
 		case r > 0xffff:
 			out = fmt.Appendf(out, `\U%08x`, r)

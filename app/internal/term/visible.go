@@ -3,7 +3,6 @@ package term
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/posthouse/posthouse/internal/base/text"
 )
@@ -33,10 +32,11 @@ func visibleJSON(data []byte) []byte { return EscapeJSON(text.EscapeMixed(data))
 // encoding/json escapes those below U+0020 itself.
 func EscapeJSON(data []byte) []byte {
 	out := make([]byte, 0, len(data)+16)
+	s := string(data)
 	for i := 0; i < len(data); {
-		r, n := utf8.DecodeRune(data[i:])
+		r, n, hidden := text.At(s, i)
 		switch {
-		case !text.Hidden(r):
+		case !hidden:
 			out = append(out, data[i:i+n]...)
 		case r > 0xffff:
 			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)

@@ -51,12 +51,14 @@ func Typeable(s string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
-	for _, r := range s { // a byte that is not UTF-8 comes as U+FFFD
-		if Hidden(r) {
+	for i := 0; i < len(s); {
+		r, n, hidden := At(s, i) // a byte that is not UTF-8 comes as U+FFFD
+		if hidden {
 			b.WriteString(Mark(r))
 		} else {
 			b.WriteRune(r)
 		}
+		i += n
 	}
 	return b.String()
 }
@@ -64,10 +66,12 @@ func Typeable(s string) string {
 // HiddenIn returns the marks of the hidden characters of texts, each once.
 func HiddenIn(texts ...string) (marks []string) {
 	for _, s := range texts {
-		for _, r := range s {
-			if Hidden(r) && !slices.Contains(marks, Mark(r)) {
+		for i := 0; i < len(s); {
+			r, n, hidden := At(s, i)
+			if hidden && !slices.Contains(marks, Mark(r)) {
 				marks = append(marks, Mark(r))
 			}
+			i += n
 		}
 	}
 	return marks

@@ -1,5 +1,5 @@
 import { AlarmClock, Check, Ellipsis, Forward, PenLine, Reply, RotateCcw, Undo2, X } from "lucide-react";
-import { useMemo, useRef, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import type { Gate } from "../api/client";
 import { Button } from "../parts/button";
 import { later } from "../parts/later";
@@ -9,7 +9,6 @@ import { useDecides, useMe } from "../data/me";
 import { Said } from "../parts/said";
 import { useKeys } from "../shell/keys";
 import { Barred } from "./barred";
-import { Confirm } from "./confirm";
 import { forget, moves, replacedBy, useOutcome, wasHeard, type Verb } from "./decide";
 import type { Draft } from "./draft";
 import { handed, isUnknown, wordOf } from "./right";
@@ -18,6 +17,7 @@ import css from "./actions.module.css";
 
 const icon = { size: 16, strokeWidth: 1.5, "aria-hidden": true } as const;
 
+const Confirm = later(async () => (await import("./confirm")).Confirm);
 const Snooze = later(async () => (await import("./snooze")).Snooze);
 const Back = later(async () => (await import("./snooze")).Back);
 
@@ -84,6 +84,7 @@ export function Actions({ gate, settled, draft, folded, showAll, byItself, go }:
     h: live && maySnooze ? () => setSnoozing(true) : undefined,
   });
   const decides = useDecides();
+  useEffect(() => void Confirm.begin().catch(() => {}), []); // what is pressed opens at once
   const confirmed = draft.verb && all.find((w) => w.verb === draft.verb);
   if (settled && confirmed && !busy && outcome?.step !== "acknowledged")
     return (

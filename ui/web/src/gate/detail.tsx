@@ -1,6 +1,5 @@
-import { useCheckpoint } from "../data/checkpoints";
 import { ChevronRight, TriangleAlert } from "lucide-react";
-import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Gate } from "../api/client";
 import { inSession, useGrant } from "../data/gates";
@@ -13,10 +12,9 @@ import { later } from "../parts/later";
 import { Failure } from "../parts/notice";
 import { Hidden, Said } from "../parts/said";
 import { Ago, left, useNow } from "../parts/time";
-import { Value } from "../parts/value";
 import { useWidth } from "../parts/wide";
 import { marked } from "../text/hidden";
-import { onRecord, pretty, texts, type Node } from "../text/json";
+import { onRecord, texts } from "../text/json";
 import { threadPath } from "../thread/address";
 import { Actions } from "./actions";
 import { Approved } from "./content";
@@ -32,6 +30,7 @@ const Duplicates = later(async () => (await import("./duplicates")).Duplicates);
 const Older = later(async () => (await import("./neighbours")).Older);
 const Changes = later(async () => (await import("./changes")).Changes);
 const Settled = later(async () => (await import("./settled")).Settled);
+const State = later(async () => (await import("./state")).State);
 const Unknown = later(async () => (await import("./unknown")).Unknown);
 
 type Props = {
@@ -250,42 +249,5 @@ export function Rest({ gate }: { gate: Gate }) {
         </Note>
       )}
     </Card>
-  );
-}
-
-/** State opens what the program knew when it asked, and the question as it is on record. */
-function State({ gate, payload }: { gate: Gate; payload: Node | undefined }) {
-  const [open, setOpen] = useState(false);
-  const [raw, setRaw] = useState(false);
-  const checkpoint = useCheckpoint(gate.checkpoint, open);
-  const state = useMemo(() => onRecord(checkpoint.data?.state), [checkpoint.data]);
-  useEffect(() => setRaw(false), [gate.id]);
-  return (
-    <>
-      <details className={css.more} onToggle={(e) => setOpen(e.currentTarget.open)}>
-        <summary>
-          State <span>what the program knew when it asked</span>
-        </summary>
-        <div className={css.body}>
-          {checkpoint.error && <Failure error={checkpoint.error} />}
-          {state && <Value node={state} />}
-        </div>
-      </details>
-      <details className={css.more} onToggle={(e) => setRaw(e.currentTarget.open)}>
-        <summary>
-          Raw <span>the payload as JSON, and the digest of the entry</span>
-        </summary>
-        {raw && (
-          <div className={css.body}>
-            <pre className={css.raw} tabIndex={0}>
-              {payload ? pretty(payload) : "no payload"}
-            </pre>
-            <p className={css.digest}>
-              entry #{gate.seq}, SHA-256 <code>{gate.hash}</code>
-            </p>
-          </div>
-        )}
-      </details>
-    </>
   );
 }

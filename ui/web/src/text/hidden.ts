@@ -1,6 +1,7 @@
 // Characters that people do not see, or that reorder what they see. A mark stands in the place of
 // each, as ‹U+202E›, or in JSON an escape, as \u202e. The list is that of internal/base/text, which
-// the terminal uses too; a test of package ui compares them.
+// the terminal uses too; a test of package server compares them. Variation selectors and joiners within
+// Unicode's emoji sequences, and joiners within words of scripts that need them, are text.
 
 const ranges: readonly (readonly [number, number])[] = [
   [0x0, 0x8],
@@ -39,8 +40,33 @@ const mark = (code: number) => `‹U+${code.toString(16).toUpperCase().padStart(
 const units = (char: string) =>
   Array.from({ length: char.length }, (_, i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, "0")}`).join("");
 const codeOf = (char: string) => char.codePointAt(0) ?? 0;
-const replace = (text: string, by: (char: string) => string) =>
-  Array.from(text, (char) => (isHidden(codeOf(char)) ? by(char) : char)).join("");
+
+// What stands before and behind a joiner in Unicode's emoji sequences, and scripts that write words with joiners.
+const left =
+  "♀♂⛓⛹❤🍄🍋🏃🏄🏊🏋🏌🏳🏴🐈🐕🐦🐻👁👦👧👨👩👮👯👰👱👳👷💁💂💆💇💋🕵😮😵😶🙂🙅🙆🙇🙋🙍🙎🚣🚴🚵🚶🤝🤦🤵🤷🤸🤹🤼🤽🤾🦯🦸🦹🦼🦽🧍🧎🧏🧑🧒🧔🧖🧗🧘🧙🧚🧛🧜🧝🧞🧟";
+const right = "↔↕☠♀♂⚕⚖⚧✈❄❤➡⬛🌈🌫🌾🍳🍼🎄🎓🎤🎨🏫🏭👦👧👨👩💋💥💨💫💻💼🔥🔧🔬🗨🚀🚒🟩🟫🤝🦯🦰🦱🦲🦳🦺🦼🦽🧑🧒🩰🩹";
+const scripted =
+  "Arabic Syriac Mongolian Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Khmer Myanmar";
+const word = scripted
+  .split(" ")
+  .map((s) => `(?<=(?=[\\p{L}\\p{M}])\\p{Script=${s}})[\u200c\u200d](?=(?=[\\p{L}\\p{M}])\\p{Script=${s}})`)
+  .join("|");
+const drawn = new RegExp(
+  `(?<=(?![0-9#*])\\p{Emoji})[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[${left}][\ufe0f\u{1f3fb}-\u{1f3ff}]?)\u200d(?=[${right}])|${word}`,
+  "gu",
+);
+
+/** replace has each hidden character replaced, but those that draw what stands beside them. */
+const replace = (text: string, by: (char: string) => string) => {
+  const seen = suspect.test(text) ? new Set(Array.from(text.matchAll(drawn), (m) => m.index)) : undefined;
+  let at = 0;
+  return Array.from(text, (char) => {
+    const hidden = isHidden(codeOf(char)) && !seen?.has(at);
+    at += char.length;
+    return hidden ? by(char) : char;
+  }).join("");
+};
+const suspect = /[\u200c\u200d\ufe0e\ufe0f]/;
 
 /** marked returns a text as it is shown. */
 export const marked = (text: string) =>
@@ -66,14 +92,14 @@ export function marksIn(texts: Iterable<string | undefined>): Marks {
   const others = new Set<string>();
   const long = new Set<string>();
   for (const text of texts) {
-    for (const char of text ?? "") {
-      if (isHidden(codeOf(char))) unseen.add(mark(codeOf(char)));
-    }
+    const shown = replace(text ?? "", (char) => {
+      unseen.add(mark(codeOf(char)));
+      return mark(codeOf(char));
+    });
     mixed(text ?? "", (char, script) => {
       others.add(`‹${script} ${char}›`);
       return char;
     });
-    const shown = replace(text ?? "", (char) => mark(codeOf(char)));
     for (const [run] of shown.matchAll(emptyLines)) long.add(emptyMark(run));
     for (const [run] of shown.matchAll(spaces)) long.add(spaceMark(run));
   }
