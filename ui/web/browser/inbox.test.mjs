@@ -14,7 +14,7 @@ after(async () => {
 const article = "article[aria-label]";
 
 test("a question is approved with the keyboard alone, and its receipt is seen", async () => {
-  const { page, close } = await open(browser, server, "/");
+  const { page, close } = await open(browser, server, "/?question=refund");
   await page.waitForSelector(article);
   const intent = await page.getAttribute(article, "aria-label");
   await page.waitForTimeout(600); // keys are dead for half a second after the page chose the question itself
@@ -39,8 +39,8 @@ test("a question is approved with the keyboard alone, and its receipt is seen", 
 });
 
 test("one question is decided in two tabs at once: one wins, and both say who", async () => {
-  const first = await open(browser, server, "/?show=open");
-  const second = await open(browser, server, "/?show=open");
+  const first = await open(browser, server, "/?show=open&question=refund");
+  const second = await open(browser, server, "/?show=open&question=refund");
   for (const { page } of [first, second]) {
     await page.waitForSelector(article);
     await page.getByRole("button", { name: "Reject" }).click();

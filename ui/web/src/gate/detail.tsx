@@ -15,6 +15,7 @@ import { Ago, left, useNow } from "../parts/time";
 import { useWidth } from "../parts/wide";
 import { marked } from "../text/hidden";
 import { onRecord, texts } from "../text/json";
+import { changesOf, licenseOf } from "../text/terms";
 import { threadPath } from "../thread/address";
 import { Actions } from "./actions";
 import { Approved } from "./content";
@@ -121,7 +122,7 @@ export function GateDetail({ listed, gone, back, go, page, byItself, children }:
 function Place({ gate, settled }: { gate: Gate; settled: boolean }) {
   const now = useNow();
   const grant = useGrant(settled && !inSession(gate) ? gate.id : undefined);
-  const state = settled ? stateOf(grant.data?.gate ?? gate, grant.data) : "waiting";
+  const state = settled ? stateOf(grant.data?.gate ?? gate, grant.data) : isUnknown(gate) ? "unknown" : "waiting";
   return (
     <div className={css.place}>
       {inSession(gate) ? (
@@ -167,9 +168,6 @@ export function Intent({ text }: { text: string }) {
   );
 }
 
-/** How a person other than the asker put something into what is asked. */
-const edits = ["fork", "update", "save"];
-
 function About({ gate, settled }: { gate: Gate; settled: boolean }) {
   const names = [...new Set([gate.requestedBy, ...(gate.requesters ?? []).map((r) => r.name)])].filter(
     Boolean,
@@ -209,14 +207,11 @@ function About({ gate, settled }: { gate: Gate; settled: boolean }) {
       ) : (
         !settled && <span>one decision is enough</span>
       )}
-      {(gate.requesters ?? []).map(
-        (r) =>
-          edits.includes(r.how) && (
-            <span key={r.name + r.how}>
-              <Said>{`${r.name} changed ${(r.what ?? []).join(", ")}${r.how ? ` (${r.how})` : ""}`}</Said>
-            </span>
-          ),
-      )}
+      {[licenseOf(gate), ...changesOf(gate)].filter(Boolean).map((said) => (
+        <span key={said}>
+          <Said>{said}</Said>
+        </span>
+      ))}
       {(gate.assignments ?? []).map((a) => (
         <span key={`${a.seq}`}>
           <Said>

@@ -101,7 +101,10 @@ function Row({
   const read = useGate(gate.id, settled && !gate.decision && !inSession(gate)).data;
   const now = read ?? gate;
   return (
-    <li ref={ref} className={`${css.row} ${on ? css.on : ""} ${settled && !decided ? css.settled : ""}`}>
+    <li
+      ref={ref}
+      className={`${css.row} ${on ? css.on : ""} ${settled && !decided ? css.settled : ""} ${isUnknown(gate) && !settled ? css.unknown : ""}`}
+    >
       <Link
         href={href}
         replace={wide}

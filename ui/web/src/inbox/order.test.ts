@@ -43,3 +43,9 @@ describe("the inbox", () => {
     expect(seen.settle()).toBe(false);
   });
 });
+
+it("an unknown outcome is first, whatever the deadlines", () => {
+  const one = (id: string, kind: string, expiresAt?: string) => ({ id, name: id, kind, expiresAt }) as never;
+  const all = [one("a", "approval", "2026-01-01T00:00:00Z"), one("s", "session"), one("u", "outcome")];
+  expect(grouped(all, false).map((g) => g.name)).toEqual(["u", "s", "a"]);
+});

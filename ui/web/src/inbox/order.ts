@@ -3,15 +3,16 @@
 // person.
 
 import type { Gate } from "../api/client";
+import { isUnknown } from "../gate/right";
 
 export type Group = { name: string; gates: Gate[] };
 
 /** A Rank is when a question was seen first: those of one rank are ordered by their deadlines. */
 export type Rank = (id: string) => number;
 
-/** placeOf orders the questions of a group: sessions by their seconds, then the earliest deadline, then the oldest. */
+/** placeOf orders the questions of a group: unknown outcomes, since money may be gone, sessions by their seconds, then the earliest deadline, then the oldest. */
 const placeOf = (g: Gate, rank: Rank): [number, number, number, number, string] => [
-  g.kind === "session" ? 0 : 1,
+  isUnknown(g) ? 0 : g.kind === "session" ? 1 : 2,
   rank(g.id),
   g.expiresAt ? Date.parse(g.expiresAt) : Infinity,
   g.createdAt ? Date.parse(g.createdAt) : 0,
@@ -24,7 +25,7 @@ function compare(a: Gate, b: Gate, rank: Rank): number {
   return at < 0 ? 0 : (x[at] as number) < (y[at] as number) ? -1 : 1;
 }
 
-/** grouped puts gates of one name together. The group with the earliest deadline is first. */
+/** grouped puts gates of one name together. Unknown outcomes are first, then the earliest deadline. */
 export function grouped(gates: Gate[], ordered: boolean, rank: Rank = () => 0): Group[] {
   if (ordered) return gates.length ? [{ name: "", gates }] : [];
   const groups = new Map<string, Gate[]>();

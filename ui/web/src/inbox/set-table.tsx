@@ -7,6 +7,7 @@ import { Said } from "../parts/said";
 import { Inline, Value } from "../parts/value";
 import { marked } from "../text/hidden";
 import { inline, onRecord, type Node } from "../text/json";
+import { changesOf, licenseOf } from "../text/terms";
 import { sumsOf } from "./sums";
 import css from "./set.module.css";
 
@@ -145,6 +146,11 @@ export const SetTable = ({ gates, cells, address, state, on, flip, of }: Props) 
                 <Link href={address(g.id)}>
                   <Said>{g.thread}</Said>
                 </Link>
+                {termsOf(g).map((said) => (
+                  <span key={said} className={css.state}>
+                    <Said>{said}</Said>
+                  </span>
+                ))}
                 <RowState id={g.id} state={state(g)} />
               </td>
               {cells.columns.map((c, i) => (
@@ -178,6 +184,10 @@ export const SetTable = ({ gates, cells, address, state, on, flip, of }: Props) 
     <div ref={cells.end} className={css.end} />
   </>
 );
+
+/** termsOf says what an approval of a row licenses, who else may decide it, and whose change it is. */
+const termsOf = (g: Gate) =>
+  [licenseOf(g), g.assignees?.length ? `asked of ${g.assignees.join(", ")}` : "", ...changesOf(g)].filter(Boolean);
 
 /** RowState says what became of a question, or what hinders it. */
 function RowState({ id, state }: { id: string; state: string }) {

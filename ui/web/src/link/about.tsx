@@ -1,6 +1,7 @@
 import type { Gate } from "../api/client";
 import { Said } from "../parts/said";
 import { Ago, At, isSoon, left, useNow } from "../parts/time";
+import { changesOf, licenseOf } from "../text/terms";
 import type { Asked } from "./link";
 import css from "./screen.module.css";
 
@@ -42,6 +43,20 @@ export function About({ asked, gate, settled }: { asked: Asked; gate: Gate; sett
               </dd>
             </>
           )}
+        </>
+      )}
+      {licenseOf(gate) && (
+        <>
+          <dt>license</dt>
+          <dd>{licenseOf(gate)}</dd>
+        </>
+      )}
+      {changesOf(gate).length > 0 && (
+        <>
+          <dt>changed</dt>
+          <dd>
+            <Said>{changesOf(gate).join("; ")}</Said>
+          </dd>
         </>
       )}
       <dt>votes</dt>

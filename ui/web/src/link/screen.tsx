@@ -95,7 +95,7 @@ function Question({ asked, error, read }: { asked: Asked; error: unknown; read: 
   const outcome = useOutcome(gate.id);
   const settled = gate.state !== "open";
   const payload = onRecord(gate.payload);
-  const state = settled ? stateOf(gate, undefined) : "waiting";
+  const state = settled ? stateOf(gate, undefined) : isUnknown(gate) ? "unknown" : "waiting";
   useEffect(() => {
     if (outcome?.step === "acknowledged") draft.open(undefined);
   }, [outcome?.step]);

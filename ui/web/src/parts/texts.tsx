@@ -2,7 +2,7 @@ import { useState } from "react";
 import { excerpt, lines, middle, type Hunk, type Piece } from "../text/diff";
 import { marked } from "../text/hidden";
 import { Fold } from "./fold";
-import { ambiguous, spoken } from "./value";
+import { ambiguous, spoken } from "../text/spoken";
 import css from "./texts.module.css";
 
 const maxText = 2000;

@@ -2,6 +2,7 @@ import { createContext, useContext } from "react";
 import { marked } from "../text/hidden";
 import type { Node } from "../text/json";
 import { inline } from "../text/json";
+import { spoken } from "../text/spoken";
 import { Fold, useFlat } from "./fold";
 import css from "./value.module.css";
 
@@ -11,13 +12,6 @@ const maxLines = 40;
 
 /** LongLists says how many rows a list or an object has at most before it folds. */
 export const LongLists = createContext(maxRows);
-
-/** spoken returns a string as it is shown: with quotes only where it could be taken for something else. */
-export const spoken = (text: string) => (ambiguous(text) ? JSON.stringify(marked(text)) : marked(text));
-
-/** ambiguous says whether a string without its quotes could be taken for something else. */
-export const ambiguous = (text: string) =>
-  text === "" || text !== text.trim() || /^(-?\d[\d.eE+-]*|true|false|null|[{["].*)$/.test(text);
 
 /** How deep values are indented. What lies deeper stands with its path, so that no value runs out of width. */
 const deepest = 7;
