@@ -115,6 +115,7 @@ const readers: Record<string, (r: Reader, at: At) => Rest> = {
       optionalGate(r, at);
     }
     if (at.format >= 4 && r.moment() !== 0) need(at, 4);
+    if (at.format >= 6 && r.bool()) need(at, 6); // it settles an unknown outcome
     return h;
   },
   decision(r, at) {
@@ -150,6 +151,10 @@ const readers: Record<string, (r: Reader, at: At) => Rest> = {
     const h = { branch: r.branch(), name: r.text() };
     const signal = r.uint();
     if (signal === 0n || signal > at.seq) r.fail(`a signal taken from entry ${signal}`);
+    if (at.format >= 6 && r.bool()) {
+      need(at, 6); // it was not taken after all
+      optionalGate(r, at);
+    }
     return h;
   },
   release(r, at) {
