@@ -65,6 +65,9 @@ func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 		if err := mayDecide(l.core, g, &one, checked, tx.At); err != nil {
 			return nil, err
 		}
+		if err := askPolicy(tx, l.core, g, &one); err != nil {
+			return nil, err
+		}
 		if g.TakesVote(one.Verdict) {
 			return commit.AddVote(tx, g, &one)
 		}
@@ -178,8 +181,26 @@ func mayDecide(c *commit.Committer, g *posthouse.Gate, d *posthouse.Decision, ch
 			Hint: "write it in the form that the error names",
 		}
 	}
-	if c.Rules.Policy != nil {
-		return c.Rules.Policy(g.Clone(), d.Clone()) // clones: a policy must not change the record
-	}
 	return nil
+}
+
+// askPolicy asks the Ledger's policy. To do an effect again is a renewed approval: it is asked as for an
+// approval of the gate that licensed the effect.
+func askPolicy(tx *core.Tx, c *commit.Committer, g *posthouse.Gate, d *posthouse.Decision) error {
+	if c.Rules.Policy == nil {
+		return nil
+	}
+	asked, given := g.Clone(), d.Clone() // clones: a policy must not change the record
+	if g.AsksOutcome() && g.Said(d.Verdict) == posthouse.Redo {
+		given.Verdict = posthouse.Approve
+		if g.Attempt != nil {
+			under, err := tx.Core.Logs.Gate(tx.Ctx, g.Attempt.Under)
+			if err != nil {
+				return err
+			}
+			asked = under.Clone()
+			asked.Decision, asked.Votes = nil, nil
+		}
+	}
+	return c.Rules.Policy(asked, given)
 }

@@ -60,6 +60,8 @@ type Gate struct {
 	Intent      string              `json:"intent,omitempty"` // the first line of its text
 	Text        string              `json:"text,omitempty"`
 	Fields      []gate.BindingField `json:"fields,omitempty"`      // members of the payload, in their order
+	Terms       []gate.Term         `json:"terms,omitempty"`       // what else an answer counts for
+	Answers     []posthouse.Answer  `json:"answers,omitempty"`     // what people may answer, and what each answer does
 	Payload     json.RawMessage     `json:"payload,omitempty"`     // absent beyond [MaxContent]
 	Partial     bool                `json:"partial,omitempty"`     // text or payload are longer than what is here, or left out
 	Verdicts    []posthouse.Verdict `json:"verdicts,omitempty"`    // that it takes; absent: all

@@ -12,7 +12,7 @@ import (
 func gateOf(g *posthouse.Gate, base string) *Gate {
 	v := &Gate{
 		ID: g.ID, Name: g.Name, Kind: g.Kind, Intent: clip(gate.Intent(g), 1000), Text: clip(g.Text, MaxContent),
-		Verdicts: g.Verdicts, Assignees: g.Assignees, RequestedBy: g.RequestedBy,
+		Verdicts: g.Verdicts, Terms: gate.Terms(g), Assignees: g.Assignees, RequestedBy: g.RequestedBy,
 		Labels: g.Labels, CreatedAt: g.CreatedAt, ExpiresAt: g.ExpiresAt, Shown: g.Hash, Supersedes: g.Supersedes,
 	}
 	if v.Kind == "" {
@@ -21,6 +21,9 @@ func gateOf(g *posthouse.Gate, base string) *Gate {
 	v.Partial = len(g.Text) > MaxContent || len(g.Payload) > MaxContent
 	if len(g.Payload) <= MaxContent {
 		v.Payload, v.Fields = g.Payload, gate.Binding(g)
+	}
+	if g.AsksPeople() {
+		v.Answers = g.Answers()
 	}
 	v.Link = pageOf(base, g.ID)
 	return v

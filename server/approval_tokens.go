@@ -15,7 +15,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/diff"
-	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
@@ -63,7 +62,7 @@ type gateTokenMaker struct {
 
 type gateTokenBody struct {
 	For       string              `json:"for,omitempty" doc:"whose decision it carries, if not the access token's owner's; needs the role operator"`
-	Verdicts  []posthouse.Verdict `json:"verdicts,omitempty" doc:"which it may give; approve and reject unless set, and respond of an unknown outcome"`
+	Verdicts  []posthouse.Verdict `json:"verdicts,omitempty" doc:"which it may give; approve and reject unless set; happened and give-up of an unknown outcome"`
 	ExpiresAt *time.Time          `json:"expiresAt,omitempty" doc:"when it ends; at the latest, and unless set: the gate's deadline, the access token's, or in 7 days"`
 }
 
@@ -220,13 +219,10 @@ func tokenEnd(now time.Time, ends ...time.Time) time.Time {
 // of them.
 func tokenVerdicts(g *posthouse.Gate, d *posthouse.Decision, asked []posthouse.Verdict, now time.Time) (vs []posthouse.Verdict, err error) {
 	if len(asked) == 0 {
-		usual := []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
-		if g.Kind == gate.KindOutcome {
-			usual = append(usual, posthouse.Respond) // that it was done
-		}
-		for _, v := range usual {
-			if g.Allows(v) {
-				asked = append(asked, v)
+		for _, a := range g.Answers() {
+			switch a.Verdict {
+			case posthouse.Approve, posthouse.Reject, posthouse.Happened, posthouse.GiveUp:
+				asked = append(asked, a.Verdict)
 			}
 		}
 	}
@@ -234,8 +230,14 @@ func tokenVerdicts(g *posthouse.Gate, d *posthouse.Decision, asked []posthouse.V
 		return nil, posthouse.Invalid("verdicts", "are required for this gate, which allows %v", g.Verdicts)
 	}
 	for _, v := range asked {
-		if !posthouse.KnownVerdict(v) {
-			return nil, posthouse.Invalid("verdicts", "%.40q is not one of %s", string(v), posthouse.JoinVerdicts(posthouse.GateVerdicts(), ", "))
+		switch a, ok := g.Answer(v); {
+		case !posthouse.KnownVerdict(v) && !v.Info().Settle:
+			return nil, posthouse.Invalid("verdicts", "%.40q is not one of %s", string(v), posthouse.JoinVerdicts(g.Choices(), ", "))
+		case ok && a.Page:
+			return nil, onItsPage(v)
+		}
+		if err := g.CheckWord(v); err != nil {
+			return nil, err
 		}
 		one := *d
 		one.Verdict = v
@@ -261,12 +263,18 @@ func (ts *approvalTokens) decide(w http.ResponseWriter, r *api.Request) error {
 	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	if !slices.Contains(t.Verdicts, b.Verdict) {
-		return posthouse.Invalid("verdict", "%.40q is not among those of this token: %v", string(b.Verdict), t.Verdicts)
-	}
 	g, err := ts.ledger.Gate(r.Context(), t.Gate)
 	if err != nil {
 		return err
+	}
+	if err := g.CheckWord(b.Verdict); err != nil {
+		return err
+	}
+	switch a, ok := g.Answer(b.Verdict); {
+	case ok && a.Page:
+		return onItsPage(b.Verdict)
+	case !slices.Contains(t.gives(g), b.Verdict):
+		return posthouse.Invalid("verdict", "%.40q is not among those of this token: %v", string(b.Verdict), t.gives(g))
 	}
 	if !b.Shown.IsZero() && b.Shown != t.Shown {
 		return &posthouse.Error{Code: posthouse.CodeConflict, Field: "shown", Message: "what was shown is not what this token is for", Hint: "show the gate again: nothing was decided"}
@@ -288,6 +296,25 @@ func (ts *approvalTokens) decide(w http.ResponseWriter, r *api.Request) error {
 		a.Vote = g.Voted(d.By)
 	}
 	return api.WriteJSON(w, http.StatusOK, a)
+}
+
+// gives returns the verdicts that the token gives: those that it was made for, in today's words.
+func (t *gateToken) gives(g *posthouse.Gate) []posthouse.Verdict {
+	vs := []posthouse.Verdict{}
+	for _, v := range t.Verdicts {
+		if a, ok := g.Answer(v); ok && !a.Page {
+			vs = append(vs, a.Verdict)
+		}
+	}
+	return vs
+}
+
+// onItsPage returns the error of a verdict that no token carries.
+func onItsPage(v posthouse.Verdict) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Field: "verdict", Message: string(v) + " is given by nobody who is not logged in: not by a link, a token, mail or Slack",
+		Hint: "log in and look at the question on its page, or: posthouse gate show GATE",
+	}
 }
 
 // decision returns the decision that the token carries, without what its holder adds.
@@ -514,7 +541,7 @@ func (ts *approvalTokens) show(w http.ResponseWriter, r *api.Request) error {
 		return err
 	}
 	shown := &TokenGate{
-		Gate: notify.Shown(g), For: t.For, ExpiresAt: time.UnixMilli(int64(t.Until)).UTC(), Verdicts: t.Verdicts, May: []posthouse.Verdict{}, State: inbox.StateOf(g), Note: g.Note, Schema: g.Schema,
+		Gate: notify.Shown(g), For: t.For, ExpiresAt: time.UnixMilli(int64(t.Until)).UTC(), Verdicts: t.gives(g), May: []posthouse.Verdict{}, State: inbox.StateOf(g), Note: g.Note, Schema: g.Schema,
 		Before: diff.Before(r.Context(), ts.ledger, g), Quorum: g.Quorum, Decision: g.Decision,
 	}
 	shown.Duplicates, err = inbox.Duplicates(r.Context(), ts.ledger, g)
@@ -534,7 +561,7 @@ func (ts *approvalTokens) show(w http.ResponseWriter, r *api.Request) error {
 		}
 		return api.WriteJSON(w, http.StatusOK, shown)
 	}
-	for _, v := range t.Verdicts {
+	for _, v := range t.gives(g) {
 		err := deciders.MayGive(g, t.decision(v), ts.now())
 		if err == nil {
 			shown.May = append(shown.May, v)

@@ -338,9 +338,18 @@ func TestApprovalTokenShows(t *testing.T) {
 		t.Errorf("after a vote its holder sees %+v", shown)
 	}
 
-	outcome := h.asking("t2", posthouse.Gate{Name: "pay>outcome", Kind: gate.KindOutcome})
-	if made := h.approvalToken(outcome, `{"for":"alice"}`); !slices.Contains(made.Verdicts, posthouse.Respond) {
-		t.Errorf("of an unknown outcome it gives %v", made.Verdicts)
+	for i, g := range []posthouse.Gate{
+		{Name: "pay>outcome", Kind: gate.KindOutcome, Verdicts: posthouse.SettleVerdicts(), Record: posthouse.GateRecord{Settles: true}},
+		{Name: "pay>outcome", Kind: gate.KindOutcome, Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond}}, // of an earlier version
+	} {
+		outcome := h.asking(fmt.Sprint("unknown", i), g)
+		made := h.approvalToken(outcome, `{"for":"alice"}`)
+		if !slices.Equal(made.Verdicts, []posthouse.Verdict{posthouse.Happened, posthouse.GiveUp}) {
+			t.Errorf("of an unknown outcome it gives %v", made.Verdicts)
+		}
+		h.byToken(outcome.ID, made.Token, `{"verdict":"redo"}`).refused(posthouse.CodeForbidden)
+		h.byToken(outcome.ID, made.Token, `{"verdict":"approve"}`).refused(posthouse.CodeConflict)
+		h.byToken(outcome.ID, made.Token, `{"verdict":"give-up"}`).want(http.StatusOK)
 	}
 }
 

@@ -29,6 +29,10 @@ const (
 	MayTakeBack Action = "take-back"
 	MaySnooze   Action = "snooze"
 	MayAskAgain Action = "ask-again"
+
+	MayHappened Action = "happened"
+	MayRedo     Action = "redo"
+	MayGiveUp   Action = "give-up"
 )
 
 // A Gate is a gate as the inbox lists it.
@@ -50,10 +54,15 @@ type Gate struct {
 type Asked struct {
 	Intent  string              `json:"intent" doc:"what is asked in one line: the first line of the text, or the name"`
 	Binding []gate.BindingField `json:"binding" doc:"what a decision is about: all members of the payload, in their order"`
+	Terms   []gate.Term         `json:"terms" doc:"what else an answer counts for: how many effects it licenses and for how long, who may give it, whose change it is"`
+	Answers []posthouse.Answer  `json:"answers" doc:"what people may answer, and what each answer does: the only words for it, at every door"`
 }
 
 func askedBy(g *posthouse.Gate) Asked {
-	a := Asked{Intent: gate.Intent(g), Binding: gate.Binding(g)}
+	a := Asked{Intent: gate.Intent(g), Binding: gate.Binding(g), Terms: gate.Terms(g), Answers: []posthouse.Answer{}}
+	if g.AsksPeople() {
+		a.Answers = g.Answers()
+	}
 	if a.Binding == nil {
 		a.Binding = []gate.BindingField{}
 	}
@@ -79,9 +88,9 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 	if seen != g {
 		v.For = seen.Assignments[len(g.Assignments)].By
 	}
-	for _, verdict := range posthouse.GateVerdicts() {
-		if !g.Allows(verdict) || g.Decision != nil {
-			continue
+	for _, verdict := range g.Choices() {
+		if g.Decision != nil {
+			break
 		}
 		err := role
 		if err == nil && g.Lapsed(l.Now()) {

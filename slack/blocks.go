@@ -104,15 +104,23 @@ func (d *delivery) buttons(c *card.Card) (all []slack.BlockElement) {
 		return nil
 	}
 	if d.m.Event.Data.Decision == nil && c.Whole && d.app.answers() {
-		takes := func(v posthouse.Verdict) bool { return len(g.Verdicts) == 0 || slices.Contains(g.Verdicts, v) }
+		label := func(v posthouse.Verdict) (says string) {
+			for _, a := range g.Answers {
+				if a.Verdict == v && !a.Page {
+					says = a.Label
+				}
+			}
+			return says
+		}
+		takes := func(v posthouse.Verdict) bool { return label(v) != "" }
 		for _, b := range []struct {
 			action, label string
 			verdict       posthouse.Verdict
 			style         slack.Style
 			takes         bool
 		}{
-			{"approve", "Approve", posthouse.Approve, slack.StylePrimary, takes(posthouse.Approve)},
-			{"reject", "Reject", posthouse.Reject, slack.StyleDanger, takes(posthouse.Reject)},
+			{"approve", label(posthouse.Approve), posthouse.Approve, slack.StylePrimary, takes(posthouse.Approve)},
+			{"reject", label(posthouse.Reject), posthouse.Reject, slack.StyleDanger, takes(posthouse.Reject)},
 			{formPrefix + "reason", "With a reason …", "", "", takes(posthouse.Approve) || takes(posthouse.Reject)},
 			{formPrefix + "edit", "Change …", posthouse.Edit, "", takes(posthouse.Edit)},
 			{formPrefix + "respond", "Answer …", posthouse.Respond, "", takes(posthouse.Respond)},

@@ -93,6 +93,14 @@ func (c *Card) ofGate(g *notify.Gate, l *Limits) {
 	}
 	c.fact("Question", g.Name)
 	c.fact("Asked by", g.RequestedBy)
+	for _, t := range g.Terms {
+		c.fact(t.Label, t.Value)
+	}
+	for _, a := range g.Answers {
+		if a.Risk != "" {
+			c.fact(a.Label, a.Does+". "+a.Risk)
+		}
+	}
 	if !g.ExpiresAt.IsZero() {
 		c.fact("Decide by", Time(g.ExpiresAt))
 	}
@@ -193,6 +201,7 @@ func Outcome(d *notify.Decision) string {
 	words := map[posthouse.Verdict]string{
 		posthouse.Approve: "Approved", posthouse.Reject: "Rejected", posthouse.Edit: "Approved with changes", posthouse.Respond: "Answered",
 		posthouse.Expire: "Expired", posthouse.Cancel: "Withdrawn",
+		posthouse.Happened: "Reported as done", posthouse.Redo: "Ordered again", posthouse.GiveUp: "Given up",
 	}
 	s := cmp.Or(words[d.Verdict], string(d.Verdict))
 	if d.By != "" && d.By != posthouse.RuntimeActor {

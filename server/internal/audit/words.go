@@ -36,11 +36,13 @@ const (
 var decided = map[posthouse.Verdict]string{
 	posthouse.Approve: "approved", posthouse.Reject: "rejected", posthouse.Edit: "edited", posthouse.Respond: "answered",
 	posthouse.Expire: "let expire", posthouse.Cancel: "withdrew",
+	posthouse.Happened: "said that it was done:", posthouse.Redo: "had it done again:", posthouse.GiveUp: "gave up",
 }
 
 // voted are the words for votes.
 var voted = map[posthouse.Verdict]string{
 	posthouse.Approve: "voted to approve", posthouse.Reject: "voted to reject", posthouse.Edit: "voted to approve with changes", posthouse.Respond: "voted for an answer",
+	posthouse.Redo: "voted to do it again:",
 }
 
 // made are the words for checkpoints that people made.
@@ -117,7 +119,11 @@ func (w *walk) decision(act *Act, d *posthouse.Decision) error {
 	act.Reason = w.why(d, g)
 	switch {
 	case g == nil || g.AsksPeople():
-		act.Did = cmp.Or(decided[d.Verdict], string(d.Verdict)) + instead(d)
+		verdict := d.Verdict
+		if g != nil {
+			verdict = g.Said(verdict)
+		}
+		act.Did = cmp.Or(decided[verdict], string(verdict)) + instead(d)
 		if typed, ok := byEdit(d, g); ok {
 			act.Did, act.Reason = "approved by an edit", typed
 		}

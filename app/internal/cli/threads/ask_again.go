@@ -32,7 +32,7 @@ if a person decided it.`,
 			}
 			return env.Ask(ctx, e, c, http.MethodPost, "/api/gates"+client.Path(args[0], "ask-again"), nil, body, func(g *posthouse.Gate) {
 				e.Fields("gate", string(g.ID), "asks", headline(g), "note", g.Note, "thread", g.Thread, "branch", g.Branch, "expires", tree.Time(g.ExpiresAt))
-				e.Next("posthouse approve %s", g.ID)
+				nextAnswer(e, g)
 			})
 		}),
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -29,6 +30,7 @@ type deciding struct {
 	request string
 	shown   string
 	yes     bool
+	effect  string // of redo: what is done again
 
 	client *client.Client
 	id     string          // of a gate, a checkpoint or an approval
@@ -51,6 +53,13 @@ func decideExamples(v posthouse.Verdict) string {
   posthouse edit gate-019a... --value @edits.json`
 	case posthouse.Respond:
 		return `  posthouse respond gate-019a... --value '"tell them we call back"'`
+	case posthouse.Happened:
+		return `  posthouse happened gate-019a... --value '{"receipt": "R-17"}' --reason "it is on the statement"`
+	case posthouse.Redo:
+		return `  posthouse redo gate-019a...
+  posthouse redo gate-019a... --redo transfer --yes`
+	case posthouse.GiveUp:
+		return `  posthouse give-up gate-019a... --reason "the customer cancelled"`
 	case posthouse.Cancel:
 		return `  posthouse cancel gate-019a... --reason "asked twice"`
 	}
@@ -102,6 +111,9 @@ With an approval token (posthouse token approval) as the token it prints the dec
 	env.YesFlag(cmd, &d.yes)
 	if verdict == posthouse.Approve {
 		f.StringVar(&d.request, "request", "", "approve this request instead of the one in the state")
+	}
+	if verdict == posthouse.Redo {
+		f.StringVar(&d.effect, "redo", "", "the name of the effect that is done again: required with --yes and without a terminal")
 	}
 	if verdict.TakesValue() {
 		f.StringVar(&d.value, "value", "", "JSON; - reads standard input, @FILE a file")
@@ -229,6 +241,23 @@ func (d *deciding) approval(ctx context.Context) error {
 	return d.env.Answer(&g, func() { d.env.Line("%s", tree.Decision(g.Decision)) })
 }
 
+// namesEffect refuses to do an effect again that was not named: --yes was typed before anybody looked.
+func (d *deciding) namesEffect(g *posthouse.Gate) error {
+	effect := gate.EffectOf(g)
+	switch {
+	case d.effect == effect, d.effect == "" && !d.yes && d.env.Interactive, !g.AsksOutcome():
+		return nil
+	case d.effect == "":
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "redo", Message: "is required: it names the effect that is done again, perhaps for the second time",
+			Hint: "look for it where it acts, then: posthouse redo " + d.id + " --redo " + env.Quoted(effect) + " --yes",
+		}
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "redo", Message: "is " + d.effect + ", and gate " + string(g.ID) + " asks about " + effect, Hint: "look at it: posthouse gate show " + d.id,
+	}
+}
+
 // confirm shows a person what a decision is about, and asks for it. A gate that is
 // decided already, or several at once, are not asked: the server says so at once.
 func (d *deciding) confirm(ctx context.Context) (bool, error) {
@@ -239,10 +268,18 @@ func (d *deciding) confirm(ctx context.Context) (bool, error) {
 	given.Add(d.reason, d.by)
 	given.AddJSON(d.sends)
 	warn(&errTerm, &given)
-	if d.yes || !e.Interactive {
+	if d.verdict.Verdict != posthouse.Redo && (d.yes || !e.Interactive) {
 		return true, nil
 	}
 	q, err := openQuestion(ctx, d.client, d.id)
+	if d.verdict.Verdict == posthouse.Redo {
+		if err == nil && q != nil {
+			err = d.namesEffect(&q.gate)
+		}
+		if err != nil || d.yes || !e.Interactive {
+			return err == nil, err
+		}
+	}
 	if err != nil || q == nil {
 		return err == nil, err
 	}
@@ -253,6 +290,12 @@ func (d *deciding) confirm(ctx context.Context) (bool, error) {
 	}
 	if d.shown == "" && !isApproval(d.id) {
 		d.shown = q.gate.Hash.String() // what was shown is what is decided
+	}
+	if a, ok := q.gate.Answer(d.verdict.Verdict); ok {
+		errTerm.Line("\n%s: %s", a.Label, a.Does)
+		if a.Risk != "" {
+			errTerm.Line("%s", errTerm.Paint(term.Bad, a.Risk))
+		}
 	}
 	ok, err := e.Confirm(false, "\n%s %s?", d.verb(), term.Clip(term.Visible(strings.TrimRight(headline(&q.gate), "?. ")), 80))
 	if err == nil && !ok {

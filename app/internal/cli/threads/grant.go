@@ -99,7 +99,7 @@ func afterGrant(e *env.Env, v *server.Grant) {
 	case v.AskAgain:
 		e.Next("posthouse ask-again %s", v.Gate.ID)
 	case d == nil:
-		e.Next("posthouse approve %s", v.Gate.ID)
+		nextAnswer(e, v.Gate)
 	case d.Successor != "":
 		e.Next("posthouse grant %s", d.Successor)
 	}

@@ -118,11 +118,11 @@ func showInbox(e *env.Env, gates []*server.Gate, filtered, more bool) {
 	}
 	var rows [][]string
 	var again []*server.Gate
-	next := posthouse.ID("")
+	var next *server.Gate
 	for _, g := range gates {
 		q := asks(g)
-		if g.Error == nil && next == "" {
-			next = g.ID
+		if g.Error == nil && next == nil {
+			next = g
 		}
 		if g.Supersedes != "" && g.Error == nil {
 			again = append(again, g)
@@ -137,8 +137,8 @@ func showInbox(e *env.Env, gates []*server.Gate, filtered, more bool) {
 		e.Line("\n%s asks in the place of %s: %s", g.ID, g.Supersedes, whyAgain(&g.Gate, g.Before))
 		showChanged(&e.Term, &g.Gate, g.Before)
 	}
-	if next != "" {
-		e.Next("posthouse approve %s", next)
+	if next != nil {
+		nextAnswer(e, &next.Gate)
 	}
 }
 

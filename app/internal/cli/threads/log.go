@@ -229,7 +229,7 @@ func drawHistory(e *env.Env, h *history, steps, next bool) {
 		e.Line("released %s, by %s%s", tree.Time(r.At), cmp.Or(r.By, "posthouse"), after(": ", r.Reason))
 	}
 	if len(t.Waiting) > 0 && next {
-		e.Next("posthouse approve %s", t.Waiting[0].ID)
+		nextAbout(e, t.Waiting[0].ID, t.Waiting[0].Kind)
 	}
 }
 

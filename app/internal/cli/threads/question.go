@@ -58,11 +58,7 @@ func readQuestion(ctx context.Context, c *client.Client, id string) (*question, 
 // show prints what is asked, who asks it of whom, and what is hidden in it.
 func (q *question) show(t *term.Term) {
 	g := &q.gate
-	var verdicts []string
-	for _, v := range g.Verdicts {
-		verdicts = append(verdicts, string(v))
-	}
-	t.Fields("gate", string(g.ID), "asks", g.Name, "requested by", requestersOf(g), "assignees", strings.Join(g.Assignees, ", "), "verdicts", strings.Join(verdicts, ", "),
+	t.Fields("gate", string(g.ID), "asks", g.Name, "requested by", requestersOf(g), "assignees", strings.Join(g.Assignees, ", "),
 		"thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint), "asked", tree.Time(g.CreatedAt), "expires", tree.Time(g.ExpiresAt))
 	if g.Note != "" {
 		t.Line("\nnote")
@@ -83,6 +79,16 @@ func (q *question) show(t *term.Term) {
 	}
 	t.Line("\ncontent")
 	t.QuoteJSON(shownOf(g.Payload))
+	for _, term := range gate.Terms(g) {
+		marks.Add(term.Value)
+		t.Fields(strings.ToLower(term.Label), term.Value)
+	}
+	if g.Decision == nil && g.AsksPeople() {
+		t.Line("\nanswers")
+		for _, a := range g.Answers() {
+			t.Line("  %-9s %s: %s. %s", a.Verdict, a.Label, a.Does, a.Risk)
+		}
+	}
 	if b := q.before; b != nil {
 		t.Line("\nin the place of %s: %s", g.Supersedes, whyAgain(g, b))
 		showChanged(t, g, b)

@@ -4,8 +4,8 @@ import type { Act } from "./plan";
 /** standing says in words whether what a decision licenses acts once the branch goes on, and whether people are asked before. */
 export function standing(act: Pick<Act, "approval" | "outcome" | "asks">): { acts: boolean; words: string } {
   if (act.approval === "lapsed") return { acts: false, words: "people are asked again first: the approval has lapsed" };
-  if (act.outcome === "reject") return { acts: false, words: "it was given up, and does not act again" };
-  if (act.outcome === "respond") return { acts: false, words: "its result was given, and it does not act again" };
+  if (act.outcome === "give-up") return { acts: false, words: "it was given up, and does not act again" };
+  if (act.outcome === "happened") return { acts: false, words: "its result was given, and it does not act again" };
   if (act.asks)
     return {
       acts: false,
@@ -54,6 +54,9 @@ const answers: Record<string, string> = {
   reject: "rejected",
   edit: "edited",
   respond: "answered",
+  happened: "reported as done",
+  redo: "ordered again",
+  "give-up": "given up",
   expire: "ran out, ended",
   cancel: "cancelled",
 };

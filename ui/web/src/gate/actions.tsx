@@ -38,9 +38,9 @@ const ways: Way[] = [
 
 /** To do something again comes last: what else an unknown outcome allows is safe. */
 const unknownWays: Way[] = [
-  { verb: "respond", key: "p", icon: <Check {...icon} /> },
-  { verb: "reject", key: "r", icon: <X {...icon} /> },
-  { verb: "approve", key: "a", icon: <RotateCcw {...icon} /> },
+  { verb: "happened", key: "p", icon: <Check {...icon} /> },
+  { verb: "give-up", key: "r", icon: <X {...icon} /> },
+  { verb: "redo", key: "a", icon: <RotateCcw {...icon} /> },
   ...ways.filter((w) => moves(w.verb)),
 ];
 

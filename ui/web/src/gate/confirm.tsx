@@ -9,7 +9,7 @@ import { send, Sending, type Verb } from "./decide";
 import type { Draft } from "./draft";
 import { useReady } from "./ready";
 import { tooLong } from "./reason";
-import { isUnknown, wordOf } from "./right";
+import { wordOf } from "./right";
 import css from "./actions.module.css";
 
 const ChoosePerson = later(async () => (await import("../parts/choose-person")).ChoosePerson);
@@ -27,7 +27,7 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
   const first = useRef<HTMLInputElement>(null);
   const word = wordOf(gate, verb);
   const long = tooLong(draft.reason);
-  const values = verb === "edit" || verb === "respond";
+  const values = verb === "edit" || verb === "respond" || verb === "happened";
   // Where a value is needed, its form has the focus.
   useEffect(() => {
     if (!values) first.current?.focus();
@@ -69,8 +69,8 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
     else return;
     e.preventDefault();
   };
-  const approves = verb === "approve" && !isUnknown(gate);
-  const look = approves ? css.go : verb === "reject" || (word.risk && verb === "approve") ? css.no : "";
+  const approves = verb === "approve";
+  const look = approves ? css.go : verb === "reject" || verb === "redo" ? css.no : "";
   return (
     <form
       ref={form}
@@ -85,7 +85,7 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
         <span className={css.intent}>{verb === "edit" ? <Changed draft={draft} /> : <Said>{gate.intent}</Said>}</span>
       </p>
       {word.risk && (
-        <p className={verb === "approve" ? `${css.risk} ${css.no}` : css.risk} role="note">
+        <p className={verb === "approve" || verb === "redo" ? `${css.risk} ${css.no}` : css.risk} role="note">
           <TriangleAlert size={14} strokeWidth={1.5} aria-hidden /> {word.risk}
         </p>
       )}
@@ -128,7 +128,7 @@ export function Confirm({ gate, draft, icon, verb }: { gate: Gate; draft: Draft;
           onChange={(e) => draft.setReason(e.target.value)}
         />
         <Button
-          tone={approves ? "go" : verb === "reject" || (word.risk && verb === "approve") ? "danger" : "plain"}
+          tone={approves ? "go" : verb === "reject" || verb === "redo" ? "danger" : "plain"}
           hint="Shift ⏎"
           disabled={!ready}
           onClick={submit}

@@ -8,7 +8,16 @@ import { queries } from "../data/query";
 import { keep } from "../data/typed";
 import { compact, type Node } from "../text/json";
 
-export type Verb = "approve" | "reject" | "edit" | "respond" | "delegate" | "take-back";
+export type Verb =
+  | "approve"
+  | "reject"
+  | "edit"
+  | "respond"
+  | "happened"
+  | "redo"
+  | "give-up"
+  | "delegate"
+  | "take-back";
 
 /** moves says whether a verb moves the right to decide and leaves the question open. */
 export const moves = (verb: Verb) => verb === "delegate" || verb === "take-back";
@@ -49,6 +58,9 @@ const past: Record<Verb, string> = {
   reject: "rejected",
   edit: "edited",
   respond: "answered",
+  happened: "reported as done",
+  redo: "ordered again",
+  "give-up": "given up",
   delegate: "delegated",
   "take-back": "taken back",
 };
@@ -64,6 +76,7 @@ export function stateOf(gate: Grant["gate"] & { state?: string }, grant: Grant |
   if (d.verdict === "expire") return "expired";
   if (d.verdict === "cancel") return d.successor ? "superseded" : "withdrawn";
   if (d.verdict === "reject") return "rejected";
+  if (d.verdict === "give-up") return "given up";
   if (grant && grant.licenses > 0 && grant.status !== "decided") return grant.status;
   return done(d.verdict);
 }
@@ -140,6 +153,12 @@ function post(
       return api.POST("/api/gates/{id}/edit", init);
     case "respond":
       return api.POST("/api/gates/{id}/respond", init);
+    case "happened":
+      return api.POST("/api/gates/{id}/happened", init);
+    case "redo":
+      return api.POST("/api/gates/{id}/redo", init);
+    case "give-up":
+      return api.POST("/api/gates/{id}/give-up", init);
   }
 }
 

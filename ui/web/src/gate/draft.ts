@@ -14,7 +14,7 @@ export type Draft = ReturnType<typeof useDraft>;
 /** A Check looks at what was typed into a form, shows what is wrong there, and returns it in words. */
 export type Check = () => string | undefined;
 
-const takesValue = (verb: Verb | undefined) => verb === "edit" || verb === "respond";
+const takesValue = (verb: Verb | undefined) => verb === "edit" || verb === "respond" || verb === "happened";
 
 /** useDraft is a decision that is not sent: its verb, reason, person and value. */
 export function useDraft(gate: Gate) {
@@ -22,7 +22,7 @@ export function useDraft(gate: Gate) {
   const [reason, setReason] = useState(typed(gate.id));
   const [to, setTo] = useState("");
   const schema = onRecord(gate.schema);
-  const edit = useEdit(verb === "respond" ? schema : undefined);
+  const edit = useEdit(verb === "respond" || verb === "happened" ? schema : undefined);
   const check = useRef<Check>(undefined);
   const send = useRef<() => void>(undefined);
   const judge = useRef<() => string>(undefined);
@@ -37,7 +37,7 @@ export function useDraft(gate: Gate) {
       fill(next === "edit" ? onRecord(gate.payload) : undefined, schema) ??
         (next === "edit" ? { kind: "text", source: "null" } : absent),
       values.get(`${gate.id} ${next}`),
-      next === "respond" ? schema : undefined,
+      next === "respond" || next === "happened" ? schema : undefined,
     );
   return {
     verb,

@@ -23,12 +23,17 @@ describe("what a question says", () => {
     expect(titleOf(of("approval", undefined, []), true)).toBe("What was asked");
   });
   it("names what a verdict does to an effect of unknown outcome", () => {
-    expect(wordOf({ kind: "outcome" }, "approve")).toMatchObject({
+    const answers = [
+      { verb: "redo", label: "Do it again", does: "It is done now", risk: "It may be done twice." },
+      { verb: "happened", label: "It was done", does: "You give its result" },
+    ];
+    expect(wordOf({ answers } as Gate, "redo")).toEqual({
       name: "Do it again",
-      risk: expect.stringContaining("twice"),
+      says: "It is done now",
+      risk: "It may be done twice.",
     });
-    expect(wordOf({ kind: "outcome" }, "respond").name).toBe("It was done");
-    expect(wordOf({ kind: "approval" }, "approve").name).toBe("Approve");
+    expect(wordOf({ answers } as Gate, "happened").name).toBe("It was done");
+    expect(wordOf({ answers } as Gate, "delegate").name).toBe("Delegate");
     expect(effectOf({ name: "pay>outcome" })).toBe("pay");
     expect(effectOf({ name: "book>pay>outcome-2" })).toBe("book>pay");
     expect(effectOf({ name: "outcome" })).toBe("the effect");

@@ -3,7 +3,7 @@
 import type { Gate } from "../api/client";
 import type { Verb } from "./decide";
 
-const verdicts = ["approve", "reject", "edit", "respond"];
+const verdicts = ["approve", "reject", "edit", "respond", "happened", "redo", "give-up"];
 
 /** mayDecide says whether the person may give any verdict. To snooze is not to decide. */
 export const mayDecide = ({ may }: { may: string[] }) => may.some((m) => verdicts.includes(m));
@@ -32,11 +32,8 @@ export function titleOf(gate: Pick<Gate, "kind" | "verdicts" | "may">, settled: 
 
 export type Word = { name: string; says: string; risk?: string };
 
-const words: Record<Verb, Word> = {
-  approve: { name: "Approve", says: "Go on as proposed" },
-  reject: { name: "Reject", says: "Do not" },
-  edit: { name: "Edit", says: "Go on with changed values" },
-  respond: { name: "Respond", says: "Answer in place of the action" },
+/** moving are the words for handing the right on: they answer nothing. */
+const moving: Partial<Record<Verb, Word>> = {
   delegate: {
     name: "Delegate",
     says: "Let somebody else decide in your place, until you take it back",
@@ -44,19 +41,12 @@ const words: Record<Verb, Word> = {
   "take-back": { name: "Take it back", says: "Decide yourself again, as long as they have not" },
 };
 
-/** An unknown outcome has the same verdicts, and they say something else. */
-const unknown: Partial<Record<Verb, Word>> = {
-  respond: { name: "It was done", says: "Give its result: it is not done again" },
-  reject: { name: "Give it up", says: "It is neither done again nor has a result" },
-  approve: {
-    name: "Do it again",
-    says: "It was not done, and is done now",
-    risk: "If it was done after all, it is done twice. Look for it where it acts before you send this.",
-  },
-};
-
-/** wordOf says what a verdict does to a question. */
-export const wordOf = (gate: Pick<Gate, "kind">, verb: Verb): Word => (isUnknown(gate) && unknown[verb]) || words[verb];
+/** wordOf says what a verdict does to a question, in the words of the server. */
+export function wordOf(gate: Pick<Gate, "answers">, verb: Verb): Word {
+  const answer = gate.answers.find((a) => a.verb === verb);
+  if (!answer) return moving[verb] ?? { name: verb, says: verb };
+  return { name: answer.label, says: answer.does, ...(answer.risk ? { risk: answer.risk } : {}) };
+}
 
 /** handed is to whom a person handed their right, if they did and it is not taken back. */
 export function handed({ assignments = [] }: Pick<Gate, "assignments">, me: string | undefined): string | undefined {

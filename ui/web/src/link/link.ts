@@ -54,6 +54,8 @@ export const gateOf = (asked: Asked): Gate => {
     ...gate,
     intent: gate.intent || gate.name,
     binding: gate.fields ?? [],
+    terms: gate.terms ?? [],
+    answers: gate.answers ?? [],
     hash: gate.shown,
     state: asked.state,
     may: asked.may.filter((v) => v !== "cancel" && v !== "expire") as Gate["may"],

@@ -1,4 +1,4 @@
-import { Check, RotateCcw, TriangleAlert, X, PenLine, Reply } from "lucide-react";
+import { Check, TriangleAlert, X, PenLine, Reply } from "lucide-react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { Gate } from "../api/client";
 import { Approved } from "../gate/content";
@@ -137,7 +137,7 @@ function Question({ asked, error, read }: { asked: Asked; error: unknown; read: 
           {gate.before && <Changes gate={gate} />}
           <Rest gate={gate} />
           <div ref={folds.end} />
-          {!settled && (draft.verb === "edit" || draft.verb === "respond") && <ValueForm gate={gate} draft={draft} />}
+          {!settled && (draft.verb === "edit" || draft.verb === "respond" || draft.verb === "happened") && <ValueForm gate={gate} draft={draft} />}
         </div>
       </main>
       {late && (
@@ -197,11 +197,10 @@ const ways: Way[] = [
   { verb: "respond", icon: <Reply {...icon} /> },
 ];
 
-/** To do something again comes last: what else an unknown outcome allows is safe. */
+/** To do something again is not given by a link. */
 const unknownWays: Way[] = [
-  { verb: "respond", icon: <Check {...icon} /> },
-  { verb: "reject", icon: <X {...icon} /> },
-  { verb: "approve", icon: <RotateCcw {...icon} /> },
+  { verb: "happened", icon: <Check {...icon} /> },
+  { verb: "give-up", icon: <X {...icon} /> },
 ];
 
 type BarProps = { gate: Gate; draft: Draft; folded: number; showAll: () => void; ends: string | undefined };
