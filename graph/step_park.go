@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -44,6 +45,13 @@ func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 	}
 	anew := opened || len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // it may have failed, or gone on in a subgraph
 	if !anew && r.sess.TimerSoon(waiting).IsZero() {
+		parked, err := r.sess.Parked(ctx)
+		if err != nil {
+			return nil, err
+		}
+		anew = !parked // one of several questions was answered: the others wait on
+	}
+	if !anew && r.sess.TimerSoon(waiting).IsZero() {
 		return r.parkedWith(ctx, waiting, note)
 	}
 	if err := r.live.Verify(); err != nil {
@@ -61,6 +69,11 @@ func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 		}
 		if done.Checkpoint.Status == posthouse.StatusReady {
 			return nil, r.repeatStep(ctx) // the answer was there already
+		}
+		if ended, err := r.childEnded(ctx, done.Gates); err != nil {
+			return nil, err
+		} else if ended {
+			return nil, r.repeatStep(ctx)
 		}
 		waiting = append(waiting, done.Gates...)
 	}
@@ -121,4 +134,21 @@ func (s *step) unfinished() (held []posthouse.Step, keep []posthouse.ID) {
 		}
 	}
 	return held, keep
+}
+
+// childEnded ends the waits for threads that have ended before the wait was on record: who ended
+// them found nothing to wake. It reports whether there was one.
+func (r *run) childEnded(ctx context.Context, opened []posthouse.Gate) (ended bool, err error) {
+	for i := range opened {
+		g := &opened[i]
+		if g.Kind != posthouse.GateThread || g.Decision != nil {
+			continue
+		}
+		over, err := commit.WakeIfEnded(ctx, r.app.ledger.Core(), g)
+		if err != nil {
+			return false, r.sess.Unanswered(err)
+		}
+		ended = ended || over
+	}
+	return ended, nil
 }

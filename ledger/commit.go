@@ -41,5 +41,6 @@ func (l *Ledger) commitPlan(ctx context.Context, p *commit.Plan) (*posthouse.Com
 	if made.Release != nil {
 		l.core.Observe.Released(made.Release, made.Coordination)
 	}
+	commit.WakeCaller(ctx, l.core, made.Caller, p.Thread)
 	return &made.Committed, commit.CancelOrphans(ctx, l.core, p.Thread, made.Left, by)
 }

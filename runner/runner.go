@@ -69,6 +69,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	if !r.opt.NoWatch {
 		helpers.Go(func() { r.watch(ctx) })
 	}
+	helpers.Go(func() { r.keepWaking(ctx) })
 	for name, p := range r.programs {
 		if s, ok := p.(Sweeper); ok {
 			helpers.Go(func() { r.keepSweeping(ctx, name, s) })

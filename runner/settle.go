@@ -18,6 +18,9 @@ import (
 // not go on, after it has moved the others: Options.Logger says why. A program that fails is no error: its
 // thread says so.
 func (r *Runner) Settle(ctx context.Context) error {
+	if err := r.wakeCallers(ctx); err != nil {
+		return err
+	}
 	still := map[string]uint64{} // where the log of a thread ended that has nothing to do until it goes on
 	for {
 		moved, left, err := r.settle(ctx, still)

@@ -39,6 +39,9 @@ func cancelAll(ctx context.Context, c *Committer, thread string, opt Cancellatio
 	case written:
 		c.Observe.Checkpoint(posthouse.OpSaved, h)
 		c.EnforceCap(ctx)
+		if info, err := c.Logs.Thread(ctx, thread); err == nil && h.Branch == posthouse.MainBranch {
+			WakeCaller(ctx, c, CallerOf(info), thread)
+		}
 	case h.ID == "":
 		return h, nil
 	default:

@@ -34,6 +34,8 @@ type Made struct {
 	Coordination string
 
 	Left []posthouse.ID // gates of other threads that the branch no longer waits for
+
+	Caller string // the thread that may wait for the end of this one, which the commit is; "" for none
 }
 
 // A stage is one step of a commit, and whether this plan takes it.
@@ -81,6 +83,9 @@ func Write(tx *core.Tx, rules *Rules, p *Plan) (*Made, error) {
 	}
 	if tx.Next != nil {
 		c.made.Checkpoint = &tx.Next.Header
+	}
+	if p.Release != nil || tx.Next != nil && p.Branch == posthouse.MainBranch && ends(tx.Next.Header.Status) {
+		c.made.Caller = CallerOf(tx.Thread.Info)
 	}
 	return &c.made, nil
 }

@@ -50,6 +50,8 @@ func Release(ctx context.Context, c *Committer, claim *core.Claim, thread string
 	if err := o.check(); err != nil {
 		return nil, nil, err
 	}
+	caller := ""
+	defer func() { WakeCaller(ctx, c, caller, thread) }() // after the thread is unlocked
 	t, err := c.Lock(thread)
 	if err != nil {
 		return nil, nil, err
@@ -63,7 +65,11 @@ func Release(ctx context.Context, c *Committer, claim *core.Claim, thread string
 		if err := CheckSettled(tx, ""); err != nil {
 			return err
 		}
+		was := CallerOf(tx.Thread.Info)
 		done, err = closeGeneration(tx, o)
+		if err == nil && !o.DryRun {
+			caller = was
+		}
 		if err == nil && o.DryRun {
 			return core.ErrNothing
 		}

@@ -33,37 +33,42 @@ type Removed struct {
 // a missing key hides which they are: the thread is removed all the same.
 // [posthouse.ErrNotFound] for a thread that is not there or was removed before.
 func Thread(ctx context.Context, c *commit.Committer, thread string, o Options) (*Removed, error) {
-	del, called, err := remove(ctx, c.Core, thread, &o)
-	if del == nil || len(called) == 0 {
+	w := whole{thread: thread, opt: &o}
+	del, err := w.remove(ctx, c.Core)
+	if del == nil {
+		return nil, err
+	}
+	commit.WakeCaller(ctx, c, w.caller, thread)
+	if len(w.called) == 0 {
 		return del, err
 	}
 	cancel := commit.Cancellation{By: o.By, Reason: "thread " + thread + ", which waited for it, was deleted"}
-	if e := commit.CancelThreads(context.WithoutCancel(ctx), c, called, cancel, map[string]bool{thread: true}); e != nil {
+	if e := commit.CancelThreads(context.WithoutCancel(ctx), c, w.called, cancel, map[string]bool{thread: true}); e != nil {
 		err = errors.Join(err, e)
 	}
 	return del, err
 }
 
-// remove removes a thread and returns the threads that it waited for.
-func remove(ctx context.Context, c *core.Core, thread string, o *Options) (_ *Removed, called []string, err error) {
+// remove removes the thread.
+func (w *whole) remove(ctx context.Context, c *core.Core) (_ *Removed, err error) {
+	thread := w.thread
 	s, err := c.Logs.Summary(ctx, thread)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if s.Gone() && s.Releases == 0 {
-		return nil, nil, posthouse.NotFound("thread", thread)
+		return nil, posthouse.NotFound("thread", thread)
 	}
 	t, err := c.Lock(thread)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer c.Unlock(t)
-	w := whole{thread: thread, opt: o}
 	if err := c.Append(ctx, t, func(tx *core.Tx) error { return w.draft(ctx, c, tx) }); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if w.keeps {
-		return nil, nil, core.ErrNothing
+		return nil, core.ErrNothing
 	}
 	t.Heads = map[string]*core.Head{}
 	c.Cap.Deleted(w.del.Checkpoints)
@@ -78,7 +83,7 @@ func remove(ctx context.Context, c *core.Core, thread string, o *Options) (_ *Re
 	if w.unread != nil {
 		err = errors.Join(err, fmt.Errorf("tell what thread %s, which was deleted, waited for: %w", thread, w.unread))
 	}
-	return &w.del, w.called, err
+	return &w.del, err
 }
 
 // A whole is the removal of a thread, and what its entry found out.
@@ -91,7 +96,8 @@ type whole struct {
 	sealed bool // it may have keys
 	keeps  bool // Options.If said that it stays
 	called []string
-	unread error // why called may lack some
+	caller string // the thread that may wait for this one
+	unread error  // why called may lack some
 }
 
 // draft makes the entry that removes the thread. It may be called again, on a newer log.
@@ -120,6 +126,7 @@ func (w *whole) draft(ctx context.Context, c *core.Core, tx *core.Tx) (err error
 			return core.ErrNothing
 		}
 	}
+	w.caller = commit.CallerOf(t.Info)
 	w.slots, err = list(ctx, c, w.thread)
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (c *Call) State(ctx context.Context, kept func() (Position, error)) (begun 
 }
 
 // lookAgain is how long a caller waits before it looks itself whether the thread that it
-// called went on. The thread's program wakes it earlier, unless its process was lost.
+// called went on. Whoever ends that thread wakes it earlier, and else the look of a runner does.
 const lookAgain = 24 * time.Hour
 
 // Park keeps where the thread stands with the caller, which parks. If the thread waits, Park
