@@ -33,7 +33,7 @@ var laws = []law{
 	{"ledger/internal/polling", []string{"."}, nil, "a store that tells no news is asked for them: what the entries say is not its affair"},
 	{"internal/substituted", []string{".", "deciders", "internal/core", "internal/threadlog"}, nil, "who stands in for whom is read where gates are decided, and written beside that"},
 	{"substitutes", []string{".", "deciders", "internal/base/text", "internal/substituted", "ledger"}, nil, "who is away is said once, for all questions"},
-	{"ledger", []string{".", "internal/effect", "lists", "internal/story", "internal/substituted", "deciders", "grants", "internal/core", "internal/commit", "internal/handler", "internal/threadlog", "internal/base/text", "internal/requesters", "ledger/internal/polling", "trace"}, nil,
+	{"ledger", []string{".", "internal/effect", "internal/base/strictjson", "lists", "internal/story", "internal/substituted", "deciders", "grants", "internal/core", "internal/commit", "internal/handler", "internal/threadlog", "internal/base/text", "internal/requesters", "ledger/internal/polling", "trace"}, nil,
 		"the front of the house: upkeep is a function over it, so it knows no upkeep"},
 	{"internal/removal", []string{".", "internal/commit", "internal/core", "internal/threadlog"}, nil,
 		"a thread goes the same way whether it is deleted, finished or a copy that failed"},

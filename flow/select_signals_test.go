@@ -3,6 +3,7 @@ package flow_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -222,5 +223,44 @@ func TestSignalsThatNobodyWasGiven(t *testing.T) {
 			s.resume()
 			s.wants("one x is enough", s.resume(), "done y:2 1")
 		})
+	})
+}
+
+// A signal that does not fit fails the run. The advice of the error helps: another signal takes its
+// place once the thread is resumed. A program that took the error keeps what it was given.
+func TestAnotherSignalInPlaceOfOneThatDoesNotFit(t *testing.T) {
+	onStores(t, func(t *testing.T, store posthouse.Store) {
+		s := &signals{T: t, w: newWorld(t), store: store}
+		did := 0
+		s.fn = func(ctx context.Context, in string) (string, error) {
+			if _, err := step.Do(ctx, "ship", func(context.Context) (int, error) { did++; return did, nil }); err != nil {
+				return "", err
+			}
+			n, err := step.Signal[int](ctx, "paid", step.SignalOptions{})
+			if err != nil && in == "takes the error" && errors.Is(err, posthouse.ErrInvalid) {
+				n, err = step.Signal[int](ctx, "paid", step.SignalOptions{})
+				return fmt.Sprint("then ", n), err
+			}
+			return fmt.Sprint(n), err
+		}
+		s.run("")
+		s.send("paid=forty", "paid=fifty")
+		for range 2 {
+			_, err := s.open().Resume(s.Context(), "t")
+			if !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), "send another") {
+				t.Fatalf("a value that does not fit: %v", err)
+			}
+		}
+		must.Get(s.led.Signal(s.Context(), "t", posthouse.Signal{Name: "paid", Value: []byte("40"), By: "bank"}))(t)
+		for range 2 {
+			s.wants("after another signal", s.resume(), "done 40")
+		}
+		if did != 1 {
+			t.Errorf("it shipped %d times", did)
+		}
+		s.run("takes the error")
+		s.send("paid=forty")
+		must.Get(s.led.Signal(s.Context(), "t", posthouse.Signal{Name: "paid", Value: []byte("50"), By: "bank"}))(t)
+		s.wants("a program that takes the error", s.resume(), "done then 50")
 	})
 }

@@ -31,16 +31,20 @@ func doInHandler[T any](ctx context.Context, h handler.Scope, name string, o *Op
 }
 
 // signal takes a signal for a program, or for a handler.
-func signal(ctx context.Context, name string, o *SignalOptions) (json.RawMessage, error) {
+func signal(ctx context.Context, name string, o *SignalOptions, fits func(json.RawMessage) error) (json.RawMessage, error) {
 	if o.Timeout < 0 || o.Timeout > backoff.Longest {
 		return nil, posthouse.Invalid("timeout", "of signal %s must be between 0 and 100 years", name)
 	}
 	if h, ok := handler.From(ctx); ok {
-		return h.Signal(name, o.Latch, o.Timeout)
+		v, err := h.Signal(name, o.Latch, o.Timeout)
+		if err == nil {
+			err = fits(v)
+		}
+		return v, err
 	}
 	task, err := engine.TaskOf(ctx, "signal "+name)
 	if err != nil {
 		return nil, err
 	}
-	return task.Signal(ctx, name, o.Latch, o.Timeout)
+	return task.FittingSignal(ctx, name, o.Latch, o.Timeout, fits)
 }

@@ -2,6 +2,7 @@ package step
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 	"time"
 
@@ -49,20 +50,22 @@ type SignalOptions struct {
 //
 // Until a signal comes it returns [posthouse.ErrWaiting], which parks the thread. Errors:
 // [posthouse.ErrExpired] after the timeout, also when the program runs again;
-// [posthouse.ErrInvalid] for a value that T cannot hold; and as for [Sleep]. The name has
+// [posthouse.ErrInvalid] for a value that T cannot hold; and as for [Sleep]. If the run fails with
+// that, and is resumed, the next signal of the name takes its place. The name has
 // 1 to 193 bytes.
 func Signal[T any](ctx context.Context, name string, o SignalOptions) (T, error) {
 	var v T
-	data, err := signal(ctx, name, &o)
-	if err != nil {
-		return v, err
-	}
-	if err := posthouse.JSON.Unmarshal(data, &v); err != nil {
-		return v, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "value", Err: err,
-			Message: "of signal " + name + " does not fit a " + reflect.TypeFor[T]().String(),
-			Hint:    "read such signals with Signal[any], or fork from before the wait and send another",
+	_, err := signal(ctx, name, &o, func(data json.RawMessage) error {
+		var read T
+		if err := posthouse.JSON.Unmarshal(data, &read); err != nil {
+			return &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: "value", Err: err,
+				Message: "of signal " + name + " does not fit a " + reflect.TypeFor[T]().String(),
+				Hint:    "send another and resume the thread, or read such signals with Signal[any]",
+			}
 		}
-	}
-	return v, nil
+		v = read
+		return nil
+	})
+	return v, err
 }

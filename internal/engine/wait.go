@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -69,6 +71,13 @@ func (t *Task) Until(ctx context.Context, name string, at time.Time) error {
 // Errors: [posthouse.ErrCancelled] if somebody cancelled the wait, and as for
 // [Task.Do].
 func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time.Duration) (json.RawMessage, error) {
+	return t.FittingSignal(ctx, name, latch, timeout, func(json.RawMessage) error { return nil })
+}
+
+// FittingSignal is Signal for a value that the program can take. Otherwise it returns the error of
+// fits. A run that failed with that error and is resumed takes the next signal of the name in place
+// of it, if there is one.
+func (t *Task) FittingSignal(ctx context.Context, name string, latch bool, timeout time.Duration, fits func(json.RawMessage) error) (json.RawMessage, error) {
 	if err := CheckName("signal", name); err != nil {
 		return nil, err
 	}
@@ -78,7 +87,7 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 	}
 	if w.recorded != nil {
 		horizonOf(ctx).found()
-		return w.recorded.Value.Data, nil
+		return w.fitting(ctx, name, latch, w.recorded.Value.Data, fits)
 	}
 	defer w.end()
 	g, err := w.gate(ctx)
@@ -86,9 +95,12 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 		return nil, err
 	}
 	if g == nil {
-		v, err := w.takeSignal(ctx, name, latch)
-		if err != nil || v != nil {
-			return v, err
+		v, err := w.takeSignal(ctx, name, latch, w.name, w.occurrence)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			return w.fitting(ctx, name, latch, v, fits)
 		}
 		g := posthouse.Gate{Kind: posthouse.GateSignal, Signal: name, Latch: latch}
 		if timeout != 0 {
@@ -98,7 +110,7 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 	}
 	switch g.Decision.Verdict {
 	case posthouse.Respond:
-		return g.Decision.Value, nil
+		return w.fitting(ctx, name, latch, g.Decision.Value, fits)
 	case posthouse.Expire:
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeExpired, Decision: g.Decision,
@@ -108,9 +120,49 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 	return nil, withdrawn(g)
 }
 
+// nextSignal is the name, within a wait, of the signal that took the place of one that did not fit.
+const nextSignal = "$next"
+
+// fitting returns the value of a wait if the program can take it. If not, and the run failed with
+// just that error, it takes the next signal of the name that is there.
+func (w *wait) fitting(ctx context.Context, name string, latch bool, v json.RawMessage, fits func(json.RawMessage) error) (json.RawMessage, error) {
+	t, within := w.task, w.within(nextSignal)
+	for n := uint32(0); ; n++ {
+		misfit := fits(v)
+		if misfit == nil {
+			return v, nil
+		}
+		t.mu.Lock()
+		next := t.replay.Result(within, n)
+		t.mu.Unlock()
+		if next != nil {
+			v = next.Value.Data
+			continue
+		}
+		h := t.session.Head()
+		if latch || h == nil || h.Status != posthouse.StatusFailed || !failedWith(h, misfit) {
+			return nil, misfit
+		}
+		data, err := w.takeSignal(ctx, name, false, within, n)
+		switch {
+		case err != nil:
+			return nil, err
+		case data == nil:
+			return nil, misfit
+		}
+		v = data
+	}
+}
+
+// failedWith reports whether a run failed with an error, by its text without the advice.
+func failedWith(h *posthouse.Header, err error) bool {
+	e, ok := errors.AsType[*posthouse.Error](err)
+	return ok && strings.Contains(h.Error, OneLine(e.Message))
+}
+
 // takeSignal records and returns the value of a signal that is there already, nil
-// if there is none.
-func (w *wait) takeSignal(ctx context.Context, name string, latch bool) (json.RawMessage, error) {
+// if there is none. The record has a name of its own.
+func (w *wait) takeSignal(ctx context.Context, name string, latch bool, as string, n uint32) (json.RawMessage, error) {
 	t := w.task
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -120,7 +172,7 @@ func (w *wait) takeSignal(ctx context.Context, name string, latch bool) (json.Ra
 			return nil, err
 		}
 	}
-	step := posthouse.Step{Task: t.Key(), Name: w.name, Occurrence: w.occurrence, Effect: posthouse.EffectRead}
+	step := posthouse.Step{Task: t.Key(), Name: as, Occurrence: n, Effect: posthouse.EffectRead}
 	err := t.recordWith(&w.call, func(steps []posthouse.Step) (bool, error) {
 		s, err := t.session.TakeSignal(ctx, name, latch, func(s *posthouse.Signal) ([]posthouse.Step, error) {
 			if !horizonOf(ctx).sees(s.Seq) {

@@ -247,6 +247,9 @@ func (m *scribbler) signal(*rapid.T) {
 	s := posthouse.Signal{ID: posthouse.ID(fmt.Sprint(m.prefix, "signal", m.n)), Name: "go", Value: value, Early: true}
 	want := printed(value)
 	sent, err := m.live.Signal(m.t.Ctx, thread, s)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return // it was deleted: a signal does not bring it back
+	}
 	m.ok(err)
 	m.same("the value that was sent", printed(sent.Value), want)
 	m.values[s.ID] = want

@@ -22,8 +22,8 @@ func ledgerSignalCases() []desk.Case {
 		{Name: "ledger/anyone may signal while a run has the thread", Rule: "A signal is appended between the holder's entries; the holder re-chains and goes on.", Run: ledgerSignalWhileHeld},
 		{Name: "ledger/each lineage takes a signal once", Rule: "A fork takes again what was taken behind its fork point and not what was taken before, also in a new process.", Run: ledgerSignalLineage},
 		{Name: "ledger/a signal that no program was given", Rule: "A wait that ends without its program returns its signal: an input, an update and a withdrawal that came too late do; the branch's next wait, an open one and a fork take it, once and in order.", Run: ledgerSignalReturned},
-		{Name: "ledger/a signal is sent once by its id", Rule: "The same again is the signal on record; other content, or an id of something else, is ErrExists. It is no checkpoint and no gate.", Run: ledgerSignalOnce},
-		{Name: "ledger/a signal to a thread that is not there", Rule: "It is ErrNotFound, unless it may be early: then the log begins with it, and deleting the thread takes it along.", Run: ledgerSignalEarly},
+		{Name: "ledger/a signal is sent once by its id", Rule: "The same again is the signal on record, also with other spaces or order; other content, or an id of something else, is ErrExists. It is no checkpoint and no gate.", Run: ledgerSignalOnce},
+		{Name: "ledger/a signal to a thread that is not there", Rule: "It is ErrNotFound, unless it may be early: then the log begins with it, and deleting the thread takes it along. A thread that was deleted stays so when it comes again; one that was released begins again.", Run: ledgerSignalEarly},
 		{Name: "ledger/timers and signals are not in the inbox", Rule: "Gates of the runtime's kinds are listed only by their kind or with all; people can cancel them and nothing else.", Run: ledgerInboxOfPeople},
 		{Name: "ledger/cancelling ends a branch", Rule: "A branch that nobody runs gets a last checkpoint and its gates are cancelled; again, and on what is done, nothing is written.", Run: ledgerCancelParked},
 		{Name: "ledger/cancelling a run", Rule: "The run of this process is told at once; its next commit is ErrCancelled, unless it is late; with its claim it ends the branch, for the reason of the request.", Run: ledgerCancelRun},
@@ -196,6 +196,15 @@ func ledgerSignalOnce(t *desk.T) {
 	}
 	_, err = other.Signal(t.Ctx, "u", s)
 	other.WantErr(err, posthouse.ErrExists)
+	object := posthouse.Signal{ID: "object", Name: "go", Value: json.RawMessage(`{"a":1,"b":["x"]}`)}
+	first, err := d.Signal(t.Ctx, "t", object)
+	t.OK(err)
+	object.Value = json.RawMessage("{ \"b\": [\"\\u0078\"],\n \"a\": 1 }")
+	again, err := other.Signal(t.Ctx, "t", object)
+	t.OK(err)
+	if again.Seq != first.Seq {
+		t.Errorf("the same event in other spelling is entry %d, the first is entry %d", again.Seq, first.Seq)
+	}
 	for _, change := range []func(*posthouse.Signal){
 		func(s *posthouse.Signal) { s.Value = json.RawMessage("2") },
 		func(s *posthouse.Signal) { s.Name = "other" },
@@ -231,9 +240,17 @@ func ledgerSignalEarly(t *desk.T) {
 	if _, err := t.Store.Find(t.Ctx, "early"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("the deleted thread's signal is still found: %v", err)
 	}
+	_, err = d.Signal(t.Ctx, "t", s) // it comes again: what was deleted stays so
+	d.WantErr(err, posthouse.ErrNotFound)
+	d.Root("t", "t", "x")
 	_, err = d.Signal(t.Ctx, "t", s)
 	t.OK(err)
 	wantAnswers(d, waitForSignal(d, "t", "", nil, "go", "go"), "7 -")
+	_, err = d.Release(t.Ctx, "t", nil)
+	t.OK(err)
+	s.ID = "next"
+	_, err = d.Signal(t.Ctx, "t", s) // a name that was released begins again
+	t.OK(err)
 }
 
 func ledgerInboxOfPeople(t *desk.T) {
