@@ -98,6 +98,9 @@ type GateRecord struct {
 	// Followed counts the results of the gate's task that follow it in its own entry,
 	// when a fork copies both.
 	Followed int
+
+	// People says which names are one person's. It is not on record; nil: only equal names.
+	People People
 }
 
 // EncodeGate returns the body of a gate's record.

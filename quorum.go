@@ -70,13 +70,12 @@ type Notice struct {
 	Seq    uint64     `json:"seq,omitempty"` // of its entry
 }
 
-// Voted returns the vote that a person gave, or sent for somebody.
+// Voted returns the vote that a person gave, or sent for somebody, under this name or another one of
+// theirs ([Gate.SamePerson]).
 func (g *Gate) Voted(name string) *Decision {
-	if name == "" {
-		return nil
-	}
+	name = g.Voter(name)
 	for i := range g.Votes {
-		if v := &g.Votes[i]; SameName(v.By, name) || SameName(v.Actor, name) {
+		if v := &g.Votes[i]; name != "" && (v.By == name || v.Actor == name) {
 			return v
 		}
 	}

@@ -31,10 +31,9 @@ type Requester struct {
 	At   time.Time `json:"at,omitzero"`    // the first time
 }
 
-// Requests reports whether the gate is a person's request, alone or with others.
-func (g *Gate) Requests(name string) bool {
-	return name != "" && (SameName(g.RequestedBy, name) || slices.ContainsFunc(g.Requesters, func(r Requester) bool { return SameName(r.Name, name) }))
-}
+// Requests reports whether the gate is a person's request, alone or with others, under this name or
+// another one of theirs ([Gate.SamePerson]).
+func (g *Gate) Requests(name string) bool { return name != "" && g.Requester(name) != "" }
 
 // RequesterNames returns the requesters of the gate, RequestedBy first, each once.
 func (g *Gate) RequesterNames() (names []string) {

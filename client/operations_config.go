@@ -151,6 +151,8 @@ type Token struct {
 	Logins     int        `json:"logins,omitempty"`     // browsers that are logged in with it, at this server
 	Groups     []string   `json:"groups,omitempty"`     // of a worker: that it may take tasks of
 	Tasks      []string   `json:"tasks,omitempty"`      // of a worker: the names that it may take
+	Maker      string     `json:"maker,omitempty"`      // who made it over the API; "": it was made where the data directory is, or by an earlier version
+	Confirmed  bool       `json:"confirmed"`            // false: it and its maker count as one person
 	You        bool       `json:"you,omitempty"`        // it is the client's
 }
 
@@ -187,6 +189,12 @@ func (o Operations) CreateToken(ctx context.Context, name, role string, t *Token
 	}{name, role, t}
 	made := new(NewToken)
 	return made, o.client.ask(ctx, http.MethodPost, "/api/tokens", nil, body, made)
+}
+
+// ConfirmToken says that an access token is another person's than its maker's. [posthouse.ErrForbidden] for
+// its maker, for a client whose own token has that maker, and for one whose token is not confirmed.
+func (o Operations) ConfirmToken(ctx context.Context, name string) error {
+	return o.client.ask(ctx, http.MethodPost, "/api/tokens"+Path(name, "confirm"), nil, nil, nil)
 }
 
 // RevokeToken ends an access token, and the logins with it. [posthouse.ErrNotFound].

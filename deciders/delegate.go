@@ -24,9 +24,9 @@ func MayDelegate(g *posthouse.Gate, name string, at time.Time) error {
 	case !ok:
 		return NotAssigned(g, name)
 	case g.Quorum != nil && g.Voted(name) != nil:
-		return &posthouse.Error{Code: posthouse.CodeVoted, Decision: g.Voted(name), Message: name + " has voted on gate " + string(g.ID) + " and cannot hand it on"}
+		return voted(g, g.Voted(name), name, " and cannot hand it on", "")
 	case g.Excluded(name):
-		return choosesOwn(name)
+		return choosesOwn(g, name)
 	}
 	return nil
 }
@@ -44,8 +44,8 @@ func waits(g *posthouse.Gate, at time.Time) error {
 	return nil
 }
 
-func choosesOwn(name string) error {
-	return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this and cannot choose who decides it", Hint: "reject it, or have somebody else delegate it"}
+func choosesOwn(g *posthouse.Gate, name string) error {
+	return requested(g, name, "cannot choose who decides it", "reject it, or have somebody else delegate it")
 }
 
 // MayHand returns why a delegation of the gate would be refused, or nil: the person who has the
@@ -59,17 +59,15 @@ func MayHand(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) error {
 	case posthouse.SameName(d.To, d.By), contains(have.Via, d.To):
 		return posthouse.Invalid("to", "%s had this right before: it would go in a circle", d.To)
 	case g.Excluded(d.Actor):
-		return choosesOwn(d.Actor)
+		return choosesOwn(g, d.Actor)
 	case g.Excluded(d.To):
-		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.To + " asked for this and cannot be given it", Hint: "somebody else has to decide"}
+		return requested(g, d.To, "cannot be given it", "somebody else has to decide")
 	}
 	if _, has := Right(g, d.To, at); has {
 		return posthouse.Invalid("to", "%s may decide gate %s already", d.To, g.ID)
 	}
 	if v := g.Voted(d.To); g.Quorum != nil && v != nil {
-		return &posthouse.Error{
-			Code: posthouse.CodeVoted, Decision: v, Message: d.To + " has voted on gate " + string(g.ID) + " already, and has one vote", Hint: "somebody else has to vote",
-		}
+		return voted(g, v, d.To, " already, and has one vote", "somebody else has to vote")
 	}
 	return nil
 }
@@ -82,7 +80,7 @@ func MayTakeBack(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) (*pos
 	}
 	for _, name := range []string{d.By, d.Actor} {
 		if g.Excluded(name) {
-			return nil, choosesOwn(name)
+			return nil, choosesOwn(g, name)
 		}
 	}
 	var voted error

@@ -27,9 +27,9 @@ func MayGive(g *posthouse.Gate, d *posthouse.Decision, at time.Time) error {
 	case !ok && !withdraws:
 		return NotAssigned(g, d.By)
 	case own && g.Excluded(d.By):
-		return forbidden(d.By+" asked for this and cannot approve it", ownRequestHint)
+		return requested(g, d.By, "cannot approve it", ownRequestHint)
 	case own && g.Excluded(d.Actor):
-		return forbidden(d.Actor+" asked for this and cannot approve it in the name of "+d.By+" either", ownRequestHint)
+		return requested(g, d.Actor, "cannot approve it in the name of "+d.By+" either", ownRequestHint)
 	case own && slices.ContainsFunc(right.Via, g.Excluded):
 		return forbidden(d.By+" was given this by somebody who asked for it", ownRequestHint)
 	case votes:
@@ -54,12 +54,9 @@ func mayVote(g *posthouse.Gate, d *posthouse.Decision, right Decider) error {
 	for _, name := range []string{d.By, d.Actor} {
 		switch v := g.Voted(name); {
 		case v != nil:
-			return &posthouse.Error{
-				Code: posthouse.CodeVoted, Decision: v, Message: name + " has voted on gate " + string(g.ID) + " already: " + string(v.Verdict),
-				Hint: "somebody else has to vote",
-			}
+			return voted(g, v, name, " already: "+string(v.Verdict), "somebody else has to vote")
 		case name != "" && g.Excluded(name):
-			return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this and has no vote on it", Hint: "cancel it to withdraw it"}
+			return requested(g, name, "has no vote on it", "cancel it to withdraw it")
 		}
 	}
 	return nil
@@ -94,11 +91,9 @@ func MaySnooze(g *posthouse.Gate, name string, at time.Time) error {
 	case !g.ExpiresAt.IsZero() && !at.Before(g.ExpiresAt):
 		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(g.ID) + " has expired", Hint: "it leaves all inboxes by itself"}
 	case g.Voted(name) != nil:
-		return &posthouse.Error{
-			Code: posthouse.CodeVoted, Decision: g.Voted(name), Message: name + " has voted on gate " + string(g.ID) + ", which has left their inbox",
-		}
+		return voted(g, g.Voted(name), name, ", which has left their inbox", "")
 	case g.Excluded(name):
-		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this, so it is not in their inbox", Hint: "reject it to withdraw it"}
+		return requested(g, name, "does not have it in their inbox", "reject it to withdraw it")
 	case !OpenTo(g, name, at):
 		return NotAssigned(g, name)
 	}
@@ -109,4 +104,35 @@ func decidedError(g *posthouse.Gate) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeDecided, Decision: g.Decision, Message: "gate " + string(g.ID) + " was decided: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
 	}
+}
+
+// requested returns the error of a person who may not do something because they asked for what the
+// gate asks, under this name or another one of theirs.
+func requested(g *posthouse.Gate, name, cannot, hint string) error {
+	e := &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this and " + cannot, Hint: hint}
+	if as := g.Requester(name); as != name {
+		e.Message = name + " counts as the same person as " + as + ", who asked for this, and " + cannot
+		e.Hint = twoPeople(g, name, as)
+	}
+	return e
+}
+
+// voted returns the error of a person who has voted, under this name or another one of theirs.
+func voted(g *posthouse.Gate, vote *posthouse.Decision, name, rest, hint string) error {
+	e := &posthouse.Error{Code: posthouse.CodeVoted, Decision: vote, Message: name + " has voted on gate " + string(g.ID) + rest, Hint: hint}
+	if as := g.Voter(name); as != name {
+		e.Message = name + " counts as the same person as " + as + ", who has voted on gate " + string(g.ID) + rest
+		e.Hint = twoPeople(g, name, as)
+	}
+	return e
+}
+
+// twoPeople says how two names become two people's.
+func twoPeople(g *posthouse.Gate, a, b string) string {
+	token, _ := g.Record.People.OnePerson(a, b)
+	if token == "" {
+		return "somebody else has to decide"
+	}
+	return "the access token of " + token + " was made over the API and speaks for its maker, too. If it is another person's, have that confirmed where the server's data directory is " +
+		"(posthouse token confirm " + token + "), or by an operator who has nothing to do with its maker"
 }

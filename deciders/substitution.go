@@ -154,7 +154,7 @@ func (s *Substitution) barred(g *posthouse.Gate, d *Decider, at time.Time) error
 	}
 	switch {
 	case slices.ContainsFunc(g.Assignments, func(a posthouse.Assignment) bool {
-		return g.Quorum != nil && a.Substitution != "" && s.Actor != "" && posthouse.SameName(a.Actor, s.Actor)
+		return g.Quorum != nil && a.Substitution != "" && g.SamePerson(a.Actor, s.Actor)
 	}):
 		return &posthouse.Error{
 			Code: posthouse.CodeForbidden, Message: s.Actor + " named another substitute who voted: the substitutes that one person names have one vote", Hint: "somebody else has to vote",

@@ -155,6 +155,7 @@ func New(o Options) (*Server, error) {
 	logins, unsaved := session.OpenLogins(o.Now, limits.Session, filepath.Join(o.Tokens.Dir(), session.LoginsFile))
 	s.auth = auth.New(o.Tokens, logins, s.life, o.Logger)
 	s.auth.Keep(o.Ledger, o.Now, unsaved)
+	o.Ledger.Core().Logs.Know(o.Tokens)
 	if o.SignIn != nil {
 		s.auth.SignedIn, s.auth.Provider = o.SignIn.Key(), o.SignIn.Name()
 	}

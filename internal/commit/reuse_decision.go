@@ -32,7 +32,7 @@ func (r *Rules) CheckReuse(g, earlier *posthouse.Gate) error {
 		return posthouse.Invalid("validFor", "is %s now", g.ValidFor)
 	}
 	for _, name := range decidersOf(earlier) {
-		if earlier.Requests(name) && g.BarsRequesters() || g.Record.Named && posthouse.SameName(name, g.RequestedBy) && g.Excluded(name) {
+		if earlier.Requests(name) && g.BarsRequesters() || g.Record.Named && earlier.SamePerson(name, g.RequestedBy) && g.BarsRequesters() {
 			return posthouse.Invalid("by", "%s asks for this now and cannot have approved it", name)
 		}
 	}

@@ -97,7 +97,7 @@ func (r *Reader) gate(e *ReadEntry, i int) (*posthouse.Gate, error) {
 		}
 		return nil, posthouse.NotFound("gate", rec.Gate.ID)
 	}
-	return posthouse.ReadGateBody(&e.Entry, rec, e.Bodies[i])
+	return r.Logs.known(posthouse.ReadGateBody(&e.Entry, rec, e.Bodies[i]))
 }
 
 // readTrail reads a gate's votes, assignments and notices, back from the newest.

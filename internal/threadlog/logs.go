@@ -3,6 +3,7 @@ package threadlog
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/encryption"
@@ -12,6 +13,19 @@ import (
 type Logs struct {
 	Store posthouse.Store
 	Vault *encryption.Vault // opens bodies
+
+	people atomic.Pointer[posthouse.People]
+}
+
+// Know has all gates that are read from now on say which names are one person's.
+func (l *Logs) Know(p posthouse.People) { l.people.Store(&p) }
+
+// known says it of a gate that was read.
+func (l *Logs) known(g *posthouse.Gate, err error) (*posthouse.Gate, error) {
+	if p := l.people.Load(); p != nil && g != nil {
+		g.Record.People = *p
+	}
+	return g, err
 }
 
 // Find returns the place of a checkpoint, gate or signal by its id.

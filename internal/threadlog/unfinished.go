@@ -11,6 +11,7 @@ import (
 // An Unfinished is what the unfinished executions of a branch have on record, up to an entry of
 // the thread's log. It can be kept, and read on from there: see [Unfinished.ReadOn].
 type Unfinished struct {
+	logs    *Logs
 	line    Lineage
 	tasks   map[string]*Execution
 	gates   map[posthouse.ID]*posthouse.Gate
@@ -37,7 +38,7 @@ func (l *Logs) Unfinished(ctx context.Context, head *posthouse.Header) (*Unfinis
 		return nil, err
 	}
 	u := &Unfinished{
-		line: line, head: head.Seq,
+		logs: l, line: line, head: head.Seq,
 		tasks: map[string]*Execution{}, gates: map[posthouse.ID]*posthouse.Gate{}, lost: MissingBodies{},
 	}
 	for e, err := range l.InOrder(ctx, head.Thread, posthouse.Range{From: line[len(line)-1].From}) {
@@ -190,7 +191,7 @@ func (u *Unfinished) record(e *posthouse.Entry, i int, recs []posthouse.Record) 
 			return nil
 		}
 		u.noteBody(e, i)
-		q, err := posthouse.ReadGateBody(e, rec, e.Bodies[i])
+		q, err := u.logs.known(posthouse.ReadGateBody(e, rec, e.Bodies[i]))
 		if err != nil {
 			return err
 		}

@@ -70,45 +70,44 @@ func TestTokenExpires(t *testing.T) {
 	}
 }
 
-// TestTokensFileVersion: a program that knows nothing of expiry must refuse a file
-// with expiry, and accept one without.
+// TestTokensFileVersion: a program that knows nothing of makers must refuse a file with them, and
+// accept one without.
 func TestTokensFileVersion(t *testing.T) {
-	ts, dir := newTokens(t)
-	version := func() int {
+	dir := t.TempDir()
+	path := filepath.Join(dir, File)
+	old := `{"version":1,"tokens":[{"name":"op","role":"operator","hash":"` + strings.Repeat("ab", 32) + `","createdAt":"2026-01-01T00:00:00Z"}]}`
+	must.Do(t, os.WriteFile(path, []byte(old), 0o600))
+	ts, err := Open(dir, nil)
+	must.Do(t, err)
+	version := func() (v struct{ Version int }) {
 		t.Helper()
-		var file struct{ Version int }
-		data, err := os.ReadFile(filepath.Join(dir, File))
+		data, err := os.ReadFile(path)
 		must.Do(t, err)
-		must.Do(t, json.Unmarshal(data, &file))
-		if has := strings.Contains(string(data), "expiresAt"); has != (file.Version == 2) {
-			t.Errorf("version %d, expiry on it %v", file.Version, has)
-		}
-		return file.Version
+		must.Do(t, json.Unmarshal(data, &v))
+		return v
 	}
-	_, err := ts.Create("op", Operator, nil)
-	must.Do(t, err)
-	if v := version(); v != 1 {
-		t.Errorf("the version is %d", v)
-	}
-	_, err = ts.Create("bob", Viewer, &CreateOptions{ExpiresAt: ts.now().Add(time.Hour)})
-	must.Do(t, err)
-	if v := version(); v != 2 {
-		t.Errorf("with a token that expires the version is %d", v)
+	if _, err = ts.Create("bob", Viewer, nil); err != nil || version().Version != 4 {
+		t.Errorf("with a token that says where it was made the version is %d: %v", version().Version, err)
 	}
 	if _, err := Open(dir, nil); err != nil {
 		t.Error(err)
 	}
 	must.Do(t, ts.Revoke("bob", nil))
-	if v := version(); v != 1 {
+	if v := version().Version; v != 1 {
 		t.Errorf("without one again it is %d", v)
 	}
-	later := `{"version":4,"tokens":[]}`
-	must.Do(t, os.WriteFile(filepath.Join(dir, File), []byte(later), 0o600))
-	if _, err := Open(dir, nil); !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 4") || !strings.Contains(err.Error(), "up to 3") {
+	later := `{"version":5,"tokens":[]}`
+	must.Do(t, os.WriteFile(path, []byte(later), 0o600))
+	if _, err := Open(dir, nil); !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 5") || !strings.Contains(err.Error(), "up to 4") {
 		t.Errorf("a later version: %v", err)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, File)); err != nil || string(data) != later {
+	if data, err := os.ReadFile(path); err != nil || string(data) != later {
 		t.Errorf("it was changed to %s: %v", data, err)
+	}
+	early := strings.Replace(old, `"createdAt"`, `"maker":{"name":"mallory"},"createdAt"`, 1)
+	must.Do(t, os.WriteFile(path, []byte(early), 0o600))
+	if _, err := Open(dir, nil); err == nil {
+		t.Error("a maker in a file of version 1 is read")
 	}
 }
 

@@ -17,25 +17,40 @@ import (
 )
 
 // The versions of the file. The later ones are written only while a token has an expiry, or
-// names groups or tasks. A program that does not know them refuses the file, rather than take
-// such a token for ever, or for any task.
+// names groups or tasks, or says who made or confirmed it. A program that does not know them refuses
+// the file, rather than take such a token for ever, for any task, or for another person.
 const (
 	format         = 1
 	formatExpiring = 2
 	formatLimited  = 3
+	formatMakers   = 4
 )
 
-// maxFile bounds the file, in bytes: some thousand tokens.
-const maxFile = 1 << 20
+// maxFile bounds the file, in bytes: some thousand tokens, and the names of some thousand that are gone.
+const maxFile = 4 << 20
 
 type document struct {
 	Version int     `json:"version"`
 	Tokens  []Token `json:"tokens"`
+	Gone    []Gone  `json:"gone,omitempty"` // revoked or replaced before they were confirmed
+}
+
+// version returns the earliest that can say what the document has.
+func (f *document) version() int {
+	switch {
+	case len(f.Gone) > 0, slices.ContainsFunc(f.Tokens, func(x Token) bool { return !x.Unrecorded() }):
+		return formatMakers
+	case slices.ContainsFunc(f.Tokens, func(x Token) bool { return x.limited() }):
+		return formatLimited
+	case slices.ContainsFunc(f.Tokens, func(x Token) bool { return !x.ExpiresAt.IsZero() }):
+		return formatExpiring
+	}
+	return format
 }
 
 // change reads the file, applies f and replaces the file. A lock keeps other processes
 // out, so that no change is lost.
-func (t *List) change(f func([]Token) ([]Token, error)) error {
+func (t *List) change(f func(*document) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	path := filepath.Join(t.dir, File)
@@ -52,18 +67,12 @@ func (t *List) change(f func([]Token) ([]Token, error)) error {
 	if err := t.refresh(); err != nil {
 		return err
 	}
-	ts, err := f(slices.Clone(t.tokens))
-	if err != nil {
+	doc := t.copy()
+	if err := f(doc); err != nil {
 		return err
 	}
-	version := format
-	if slices.ContainsFunc(ts, func(x Token) bool { return !x.ExpiresAt.IsZero() }) {
-		version = formatExpiring
-	}
-	if slices.ContainsFunc(ts, func(x Token) bool { return x.limited() }) {
-		version = formatLimited
-	}
-	data, err := json.MarshalIndent(document{version, ts}, "", "  ")
+	doc.Version = doc.version()
+	data, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return fileError(path, "cannot be encoded", err)
 	}
@@ -73,7 +82,7 @@ func (t *List) change(f func([]Token) ([]Token, error)) error {
 	return t.refresh()
 }
 
-func read(path string) ([]Token, error) {
+func read(path string) (*document, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fileError(path, "cannot be read", err)
@@ -93,16 +102,16 @@ func read(path string) ([]Token, error) {
 	if err != nil {
 		return nil, fileError(path, "cannot be read", err)
 	}
-	ts, err := parse(data)
+	doc, err := parse(data)
 	if err != nil {
 		return nil, fileError(path, "is damaged", err)
 	}
-	return ts, nil
+	return doc, nil
 }
 
 // parse reads the file's content. It accepts nothing that could widen what a
 // token may do: an unknown role, a name twice, a missing hash.
-func parse(data []byte) ([]Token, error) {
+func parse(data []byte) (*document, error) {
 	if len(data) > maxFile {
 		return nil, posthouse.Invalid("tokens", "are more than %d bytes", maxFile)
 	}
@@ -110,9 +119,9 @@ func parse(data []byte) ([]Token, error) {
 	if err := strict.Decode(data, &file); err != nil {
 		return nil, err
 	}
-	if file.Version < format || file.Version > formatLimited {
+	if file.Version < format || file.Version > formatMakers {
 		return nil, &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the tokens file has version %d; this program knows versions up to %d", file.Version, formatLimited),
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the tokens file has version %d; this program knows versions up to %d", file.Version, formatMakers),
 			Hint: "use the version of posthouse that wrote it, or a newer one; nothing was changed",
 		}
 	}
@@ -133,12 +142,19 @@ func parse(data []byte) ([]Token, error) {
 			return nil, posthouse.Invalid("groups", "or tasks of %.40q stand in a file of version %d, or in a token of another role than worker", t.Name, file.Version)
 		case checkNames("group", t.Groups) != nil || checkNames("task", t.Tasks) != nil:
 			return nil, posthouse.Invalid("groups", "or tasks of %.40q are no names", t.Name)
+		case file.Version < formatMakers && !t.Unrecorded(), !t.Maker.IsZero() && validName(t.Maker.Name) != nil && posthouse.CheckDecider("maker", t.Maker.Name) != nil:
+			return nil, posthouse.Invalid("maker", "of %.40q is no name, or stands in a file of version %d", t.Name, file.Version)
 		case !t.ExpiresAt.IsZero() && file.Version < formatExpiring:
 			return nil, posthouse.Invalid("expiresAt", "of %.40q stands in a file of version %d, which has none", t.Name, file.Version)
 		}
 		names[t.Name] = true
 	}
-	return file.Tokens, nil
+	for _, g := range file.Gone {
+		if file.Version < formatMakers || validName(g.Name) != nil || g.Maker.Name == "" {
+			return nil, posthouse.Invalid("gone", "%.40q is no name, has no maker, or stands in a file of version %d", g.Name, file.Version)
+		}
+	}
+	return &file, nil
 }
 
 // writeFile replaces the file, whole and durably, mode 0600.

@@ -45,6 +45,11 @@ type Token struct {
 	// a token.
 	SignedIn string `json:"signedIn,omitempty"`
 
+	// Maker is who made it over the API, Confirmed who said that it is another person's. Of a token
+	// made in the data directory only the second is set.
+	Maker     Maker        `json:"maker,omitzero"`
+	Confirmed Confirmation `json:"confirmed,omitzero"`
+
 	// Login names the login of a browser that this is of: what is open ends with it. Zero: it came
 	// itself. It is kept nowhere.
 	Login posthouse.Hash `json:"-"`
@@ -67,6 +72,8 @@ type List struct {
 	mu     sync.Mutex
 	loaded os.FileInfo // of the file as it was read; nil: there was no file
 	tokens []Token
+	gone   []Gone
+	made   graph // of those not confirmed; nil: not yet made
 
 	reads atomic.Uint64 // how often the file was read
 	usage usage         // has its own lock
@@ -102,6 +109,8 @@ type CreateOptions struct {
 
 	Groups []string // of a worker: the groups that it may take tasks of, beside those of no group; "*" is all. At most 1,000
 	Tasks  []string // of a worker: the names that it may take; empty is all. At most 1,000
+
+	Maker Maker // who makes it over the API; zero: it is made in the data directory, and confirmed
 }
 
 // Create makes a token and returns its secret, which cannot be shown again. It
@@ -138,17 +147,29 @@ func (t *List) Create(name string, role Role, o *CreateOptions) (secret string, 
 		return "", err
 	}
 	secret = NewSecret()
-	return secret, t.change(func(ts []Token) ([]Token, error) {
-		ts = slices.DeleteFunc(ts, func(x Token) bool { return x.Name == name && x.Expired(now) })
-		if slices.ContainsFunc(ts, func(x Token) bool { return x.Name == name }) {
-			return nil, &posthouse.Error{
-				Code: posthouse.CodeExists, Field: "name", Message: "is taken by another token",
-				Hint: "revoke that one first, or choose another name",
+	return secret, t.change(func(f *document) error {
+		if i := slices.IndexFunc(f.Tokens, func(x Token) bool { return x.Name == name }); i >= 0 {
+			if !f.Tokens[i].Expired(now) {
+				return &posthouse.Error{
+					Code: posthouse.CodeExists, Field: "name", Message: "is taken by another token",
+					Hint: "revoke that one first, or choose another name",
+				}
 			}
+			f.remove(i)
 		}
 		made := t.token(name, role, secret)
 		made.ExpiresAt, made.Groups, made.Tasks = expires, groups, tasks
-		return append(ts, made), nil
+		if o != nil && !o.Maker.IsZero() {
+			if len(f.Gone) >= maxGone {
+				return &posthouse.Error{
+					Code: posthouse.CodeTooLarge, Field: "name", Message: "cannot be made over the API: too many revoked tokens were never confirmed",
+					Hint: "confirm them where the server's data directory is (posthouse token confirm --revoked), or make it there",
+				}
+			}
+			made.Maker, made.Confirmed = o.Maker, Confirmation{}
+		}
+		f.Tokens = append(f.Tokens, made)
+		return nil
 	})
 }
 
@@ -170,34 +191,48 @@ func (t *List) Revoke(name string, o *RevokeOptions) error {
 		o = &RevokeOptions{}
 	}
 	if o.DryRun {
-		ts, err := t.All()
-		if err == nil {
-			_, err = t.without(ts, name, o)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if err := t.refresh(); err != nil {
+			return err
 		}
-		return err
+		return t.without(t.copy(), name, o)
 	}
-	return t.change(func(ts []Token) ([]Token, error) { return t.without(ts, name, o) })
+	return t.change(func(f *document) error { return t.without(f, name, o) })
 }
 
-// without returns a list without a token.
-func (t *List) without(ts []Token, name string, o *RevokeOptions) ([]Token, error) {
-	i := slices.IndexFunc(ts, func(x Token) bool { return x.Name == name })
+// without takes a token away.
+func (t *List) without(f *document, name string, o *RevokeOptions) error {
+	i := slices.IndexFunc(f.Tokens, func(x Token) bool { return x.Name == name })
 	if i < 0 {
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeNotFound, Message: "there is no token of that name", Hint: "posthouse token list shows them",
-		}
+		return notFound()
 	}
 	now := t.now()
 	operates := func(x Token) bool { return x.Role == Operator && !x.Expired(now) }
-	gone := ts[i]
-	ts = slices.Delete(ts, i, i+1)
-	if operates(gone) && !slices.ContainsFunc(ts, operates) && !o.LastOperator {
-		return nil, &posthouse.Error{
+	gone := f.Tokens[i]
+	f.remove(i)
+	if operates(gone) && !slices.ContainsFunc(f.Tokens, operates) && !o.LastOperator {
+		return &posthouse.Error{
 			Code: posthouse.CodeConflict, Message: name + " has the last token of an operator that is good",
 			Hint: "make another first (posthouse token create --name NAME --role operator), or revoke it all the same with --yes",
 		}
 	}
-	return ts, nil
+	return nil
+}
+
+// remove takes a token away, and keeps its name if it counts as its maker's.
+func (f *document) remove(i int) {
+	f.Gone = keepGone(f.Gone, &f.Tokens[i])
+	f.Tokens = slices.Delete(f.Tokens, i, i+1)
+}
+
+func notFound() error {
+	return &posthouse.Error{Code: posthouse.CodeNotFound, Message: "there is no token of that name", Hint: "posthouse token list shows them"}
+}
+
+// copy returns what the file has, to be changed. Callers hold the lock.
+func (t *List) copy() *document {
+	return &document{Tokens: slices.Clone(t.tokens), Gone: slices.Clone(t.gone)}
 }
 
 // All returns the tokens by name, with those that have expired.
@@ -225,16 +260,17 @@ func (t *List) First() (path string, created bool, err error) {
 		return path, false, err
 	}
 	secret := NewSecret()
-	err = t.change(func(ts []Token) ([]Token, error) {
-		if len(ts) > 0 {
-			return nil, errUnchanged
+	err = t.change(func(f *document) error {
+		if len(f.Tokens) > 0 {
+			return errUnchanged
 		}
 		// The secret goes first: a crash in between leaves a token that is not
 		// accepted, and the next start makes another.
 		if err := writeFile(path, []byte(secret+"\n")); err != nil {
-			return nil, err
+			return err
 		}
-		return []Token{t.token("operator", Operator, secret)}, nil
+		f.Tokens = []Token{t.token("operator", Operator, secret)}
+		return nil
 	})
 	if errors.Is(err, errUnchanged) {
 		return path, false, nil
@@ -296,8 +332,10 @@ func (t *List) Current(x Token) (bool, error) {
 	}), nil
 }
 
+// token returns a token as it is made in the data directory.
 func (t *List) token(name string, role Role, secret string) Token {
-	return Token{Name: name, Role: role, Hash: sha256.Sum256([]byte(secret)), CreatedAt: t.now().UTC().Truncate(time.Second)}
+	now := t.now().UTC().Truncate(time.Second)
+	return Token{Name: name, Role: role, Hash: sha256.Sum256([]byte(secret)), CreatedAt: now, Confirmed: Confirmation{At: now}}
 }
 
 // refresh reads the file if it is another than the one read last. Callers hold
@@ -307,19 +345,19 @@ func (t *List) refresh() error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		t.loaded, t.tokens = nil, nil
+		t.loaded, t.tokens, t.gone, t.made = nil, nil, nil, nil
 		return nil
 	case err != nil:
 		return fileError(path, "cannot be read", err)
 	case t.loaded != nil && os.SameFile(info, t.loaded) && info.ModTime().Equal(t.loaded.ModTime()) && info.Size() == t.loaded.Size():
 		return nil
 	}
-	ts, err := read(path)
+	f, err := read(path)
 	if err != nil {
-		t.loaded, t.tokens = nil, nil
+		t.loaded, t.tokens, t.gone, t.made = nil, nil, nil, nil
 		return err
 	}
-	t.loaded, t.tokens = info, ts
+	t.loaded, t.tokens, t.gone, t.made = info, f.Tokens, f.Gone, nil
 	t.reads.Add(1)
 	return nil
 }

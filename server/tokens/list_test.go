@@ -177,7 +177,7 @@ func TestDamagedTokensFileRefusesAllTokens(t *testing.T) {
 	for name, bad := range map[string]string{
 		"empty":         "",
 		"cut":           good[:len(good)-3],
-		"version":       strings.Replace(good, `"version":1`, `"version":4`, 1),
+		"version":       strings.Replace(good, `"version":1`, `"version":5`, 1),
 		"no version":    strings.Replace(good, `"version":1,`, ``, 1),
 		"role":          strings.Replace(good, "viewer", "root", 1),
 		"two roles":     strings.Replace(good, `"role":"viewer"`, `"role":"viewer","role":"operator"`, 1),

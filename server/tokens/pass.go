@@ -32,16 +32,16 @@ func (t *List) Allow(name string, groups, tasks []string) error {
 	if err := cmp.Or(checkNames("group", groups), checkNames("task", tasks)); err != nil {
 		return err
 	}
-	return t.change(func(ts []Token) ([]Token, error) {
-		i := slices.IndexFunc(ts, func(x Token) bool { return x.Name == name })
+	return t.change(func(f *document) error {
+		i := slices.IndexFunc(f.Tokens, func(x Token) bool { return x.Name == name })
 		if i < 0 {
-			return nil, &posthouse.Error{Code: posthouse.CodeNotFound, Message: "there is no token of that name", Hint: "posthouse token list shows them"}
+			return notFound()
 		}
-		if ts[i].Role != Worker {
-			return nil, limitsOf(ts[i].Role)
+		if f.Tokens[i].Role != Worker {
+			return limitsOf(f.Tokens[i].Role)
 		}
-		ts[i].Groups, ts[i].Tasks = groups, tasks
-		return ts, nil
+		f.Tokens[i].Groups, f.Tokens[i].Tasks = groups, tasks
+		return nil
 	})
 }
 

@@ -54,7 +54,7 @@ func TestTokensNameGroupsAndTasks(t *testing.T) {
 	must.Do(t, err)
 	var file document
 	must.Do(t, json.Unmarshal(data, &file))
-	if file.Version != 3 {
+	if file.Version != 4 {
 		t.Errorf("an older program would take the file of version %d", file.Version)
 	}
 	_, err = ts.Create("op", Operator, &CreateOptions{Groups: []string{"x"}})
@@ -70,7 +70,7 @@ func TestTokensNameGroupsAndTasks(t *testing.T) {
 	if err := ts.Allow("nobody", nil, nil); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Error(err)
 	}
-	wrong := strings.Replace(string(data), `"version": 3`, `"version": 2`, 1)
+	wrong := strings.Replace(string(data), `"version": 4`, `"version": 2`, 1)
 	must.Do(t, os.WriteFile(filepath.Join(dir, File), []byte(wrong), 0o600))
 	if _, err := Open(dir, nil); err == nil {
 		t.Error("limits are taken from a file whose version has none")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -39,6 +40,8 @@ type Token struct {
 	Logins     int         `json:"logins,omitempty" doc:"browsers that are logged in with it, at this server"`
 	Groups     []string    `json:"groups,omitempty" doc:"of a worker: the groups that it may take tasks of"`
 	Tasks      []string    `json:"tasks,omitempty" doc:"of a worker: the names of tasks that it may take"`
+	Maker      string      `json:"maker,omitempty" doc:"who made it over the API; absent: it was made where the data directory is, or by an earlier version, and is confirmed"`
+	Confirmed  bool        `json:"confirmed" doc:"it speaks for nobody but its name; otherwise it and its maker, and all unconfirmed tokens of one maker, count as one person at every question"`
 	You        bool        `json:"you,omitempty" doc:"it is the one that asks"`
 }
 
@@ -70,9 +73,15 @@ func (a *Access) Routes() []*api.Route {
 		{
 			Method: http.MethodPost, Path: path, Role: tokens.Operator, Summary: "Make an access token", Handle: api.Take(a.create), Body: createBody{},
 			Notes: "The answer has the secret, which is shown only now; the server keeps its hash, and with an " + api.KeyHeader + " the answer, encrypted with that key. " +
-				"It takes the place of a token of that name that has expired. 409 for a name that is taken.",
+				"It takes the place of a token of that name that has expired. 409 for a name that is taken. Until it is confirmed, it and its maker count as one person.",
 			Answers: []api.Answer{{Status: http.StatusCreated, Help: "the token", Body: Created{}, Media: ""}},
 			Example: createBody{Name: "ci", Role: tokens.Viewer},
+		},
+		{
+			Method: http.MethodPost, Path: path + "/{owner}/confirm", Role: tokens.Operator, Summary: "Confirm that an access token is another person's than its maker's", Handle: a.confirm,
+			Notes: "From then on the two are two people at every question, also at those that are open. 403 for its maker, for an operator whose own token has that maker, and for one " +
+				"whose token is not confirmed: they need another operator, or posthouse token confirm where the data directory is. A confirmed token is left as it is.",
+			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is confirmed", Body: nil, Media: ""}},
 		},
 		{
 			Method: http.MethodDelete, Path: path + "/{owner}", Role: tokens.Operator, Summary: "Revoke an access token", Handle: a.revoke,
@@ -93,7 +102,7 @@ func (a *Access) list(r *api.Request) ([]Token, error) {
 		k := &known[i]
 		all = append(all, Token{
 			Name: k.Name, Role: k.Role, CreatedAt: k.CreatedAt, ExpiresAt: moment(k.ExpiresAt), Expired: k.Expired(now), LastUsedAt: moment(k.LastUsedAt),
-			Logins: logins[k.Hash], Groups: k.Groups, Tasks: k.Tasks, You: k.Hash == r.Actor.Hash,
+			Logins: logins[k.Hash], Groups: k.Groups, Tasks: k.Tasks, Maker: k.Maker.Name, Confirmed: k.IsConfirmed(), You: k.Hash == r.Actor.Hash,
 		})
 	}
 	return all, nil
@@ -108,7 +117,12 @@ func moment(t time.Time) *time.Time {
 }
 
 func (a *Access) create(w http.ResponseWriter, r *api.Request, b *createBody) error {
-	o := &tokens.CreateOptions{Groups: b.Groups, Tasks: b.Tasks}
+	o := &tokens.CreateOptions{Groups: b.Groups, Tasks: b.Tasks, Maker: tokens.MakerOf(&r.Actor)}
+	if a.auth.Provider != "" && strings.Contains(b.Name, "@") {
+		e := posthouse.Invalid("name", "%.40q has an @: people log in here with accounts elsewhere, and such names are theirs", b.Name)
+		e.Hint = "choose another name; who has the account logs in with it"
+		return e
+	}
 	if b.ExpiresAt != nil {
 		o.ExpiresAt = *b.ExpiresAt
 		if o.ExpiresAt.IsZero() {
@@ -126,6 +140,16 @@ func (a *Access) create(w http.ResponseWriter, r *api.Request, b *createBody) er
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return api.WriteJSON(w, http.StatusCreated, &made)
+}
+
+func (a *Access) confirm(w http.ResponseWriter, r *api.Request) error {
+	name := r.Name("owner")
+	if err := a.record.Confirm(r.Context(), &r.Actor, authlog.Address(r.Request), name); err != nil {
+		return err
+	}
+	a.log.Warn("an access token was confirmed as another person's than its maker's", "token", name, "by", r.Actor.Name)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 func (a *Access) revoke(w http.ResponseWriter, r *api.Request) error {

@@ -30,7 +30,7 @@ func access(s *posthouse.Signal) string {
 			all = append(all, before+text)
 		}
 	}
-	if kind := authlog.Kind(s.Name); kind == authlog.TokenMade || kind == authlog.TokenRevoked {
+	if kind := authlog.Kind(s.Name); kind == authlog.TokenMade || kind == authlog.TokenRevoked || kind == authlog.TokenConfirmed {
 		add(v.Person, "")
 	}
 	add(v.Role, "")

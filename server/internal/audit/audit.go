@@ -110,7 +110,7 @@ const taskKind = "task"
 var accesses = [...]struct {
 	signal authlog.Kind
 	name   string
-}{{authlog.Login, "login"}, {authlog.Logout, "logout"}, {authlog.Refused, "refusal"}, {authlog.TokenMade, "token"}, {authlog.TokenRevoked, "token"}}
+}{{authlog.Login, "login"}, {authlog.Logout, "logout"}, {authlog.Refused, "refusal"}, {authlog.TokenMade, "token"}, {authlog.TokenRevoked, "token"}, {authlog.TokenConfirmed, "token"}}
 
 // A place is where a page ended: after a record of an entry.
 type place struct {

@@ -55,7 +55,7 @@ var made = map[string]string{
 var signals = map[string][2]string{
 	posthouse.SignalCancel: {"asked to cancel", "the run"}, posthouse.SignalHold: {"held", "the thread"}, posthouse.SignalUnhold: {"let go on", "the thread"},
 	string(authlog.Login): {"logged in", ""}, string(authlog.Logout): {"logged out", ""}, string(authlog.Refused): {"was refused", ""},
-	string(authlog.TokenMade): {"made a token", ""}, string(authlog.TokenRevoked): {"revoked a token", ""},
+	string(authlog.TokenMade): {"made a token", ""}, string(authlog.TokenRevoked): {"revoked a token", ""}, string(authlog.TokenConfirmed): {"confirmed a token", ""},
 }
 
 // tell says in words who did what.

@@ -28,6 +28,8 @@ const (
 	Refused      Kind = "$login-refused"
 	TokenMade    Kind = "$token-made"
 	TokenRevoked Kind = "$token-revoked"
+
+	TokenConfirmed Kind = "$token-confirmed" // it is another person's than its maker's
 )
 
 // How a client showed who it is.

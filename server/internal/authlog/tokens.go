@@ -31,9 +31,13 @@ type knownToken struct {
 	Name string         `json:"name"`
 	Role tokens.Role    `json:"role"`
 	Hash posthouse.Hash `json:"hash"`
+
+	Confirmed bool `json:"confirmed,omitempty"` // as another person's than its maker's
 }
 
-func (k knownToken) is(t knownToken) bool { return k == t }
+func (k knownToken) is(t knownToken) bool {
+	return k.Name == t.Name && k.Role == t.Role && k.Hash == t.Hash
+}
 
 // known is what a server knows of the tokens on record.
 type known struct {
@@ -91,6 +95,30 @@ func (l *Log) Revoke(ctx context.Context, by, address, name string) error {
 	l.mu.Unlock()
 	await(r)
 	return nil
+}
+
+// Confirm has an operator say that a token is another person's than its maker's. It is on record
+// before it counts.
+func (l *Log) Confirm(ctx context.Context, by *tokens.Token, address, name string) error {
+	return l.change(ctx, func() error {
+		all, err := l.o.Tokens.All()
+		if err != nil {
+			return err
+		}
+		if err := l.o.Tokens.Confirm(name, &tokens.ConfirmOptions{By: by, DryRun: true}); err != nil {
+			return err
+		}
+		r := &record{kind: TokenConfirmed, by: by.Name, act: Act{Address: address, Person: name}}
+		if i := slices.IndexFunc(all, func(t tokens.Token) bool { return t.Name == name }); i >= 0 {
+			r.act.setToken(&all[i])
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendTime)
+		defer cancel()
+		if err := l.append(ctx, []*record{r}); err != nil {
+			return err
+		}
+		return l.o.Tokens.Confirm(name, &tokens.ConfirmOptions{By: by})
+	})
 }
 
 // Look compares the tokens with those on record, in the background, if their file has changed since the
@@ -168,8 +196,11 @@ func (l *Log) compare(ctx context.Context, path string) error {
 		}
 	}
 	for _, t := range now {
-		if !slices.ContainsFunc(*before, t.is) {
+		i := slices.IndexFunc(*before, t.is)
+		if i < 0 {
 			note(TokenMade, t)
+		} else if t.Confirmed && !(*before)[i].Confirmed {
+			note(TokenConfirmed, t)
 		}
 	}
 	for batch := range slices.Chunk(changed, entryLimit) {
@@ -200,7 +231,8 @@ func (l *Log) save(path string) error {
 func (l *Log) current() (all []knownToken, err error) {
 	list, err := l.o.Tokens.All()
 	for i := range list {
-		all = append(all, knownToken{list[i].Name, list[i].Role, list[i].Hash})
+		t := &list[i]
+		all = append(all, knownToken{t.Name, t.Role, t.Hash, !t.Maker.IsZero() && t.IsConfirmed()})
 	}
 	return all, err
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt/keyfile"
@@ -100,8 +101,39 @@ func (x *examination) tokens() {
 		default:
 			x.ok(check, fmt.Sprintf("%d; of operators, %d are good", len(all), operators))
 		}
+		x.makers(all)
 	}
 	if _, err := x.env.Token(); err != nil {
 		x.failed("token of commands", err)
 	}
+}
+
+// maxNamed bounds the names of tokens in one line.
+const maxNamed = 20
+
+// makers says which tokens count as their makers', and of which no maker is known.
+func (x *examination) makers(all []tokens.Token) {
+	var earlier, open []string
+	for i := range all {
+		switch t := &all[i]; {
+		case t.Unrecorded():
+			earlier = append(earlier, t.Name)
+		case !t.IsConfirmed():
+			open = append(open, t.Name+" (made by "+t.Maker.Name+")")
+		}
+	}
+	if len(earlier) > 0 {
+		x.add("tokens", Note, "if one of them may be an operator's second name, revoke it and make it again: posthouse token create",
+			"made before makers were recorded, so each counts as a separate person: "+some(earlier))
+	}
+	if len(open) > 0 {
+		x.add("tokens", Note, "if it is another person's: posthouse token confirm NAME", "not confirmed, each counts as its maker: "+some(open))
+	}
+}
+
+func some(names []string) string {
+	if n := len(names); n > maxNamed {
+		return strings.Join(names[:maxNamed], ", ") + fmt.Sprintf(" and %d more", n-maxNamed)
+	}
+	return strings.Join(names, ", ")
 }

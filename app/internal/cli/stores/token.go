@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,13 +23,16 @@ viewer reads, approver decides as well, operator does everything and may act
 for others, worker handles tasks and reads nothing. A running server notices changes at once. Secrets are shown once;
 the data directory keeps their hashes, and when each was last used, to the minute.
 
+A token that an operator made over HTTP counts as the same person as its maker,
+until it is confirmed; one made here is confirmed.
+
 Who holds the data directory needs no token for this: if no operator's token is
 good any more, make another here.`,
 		Example: `  posthouse token create --name alice --role approver --out alice.token
   posthouse token create --name ci --role viewer --expires 30d
   posthouse token create --name gpu-1 --role worker --group gpu --out gpu-1.token
   posthouse token list`,
-	}, tokenCreate(e), tokenAllow(e), tokenList(e), tokenRevoke(e), tokenApproval(e))
+	}, tokenCreate(e), tokenAllow(e), tokenConfirm(e), tokenList(e), tokenRevoke(e), tokenApproval(e))
 }
 
 // openTokens opens the list of the data directory, which is made if it is not there.
@@ -65,12 +69,15 @@ func tokenList(e *env.Env) *cobra.Command {
 				Expires time.Time   `json:"expiresAt,omitzero"`
 				Expired bool        `json:"expired"`
 				Used    time.Time   `json:"lastUsedAt,omitzero"`
+
+				Maker     string `json:"maker,omitempty"`
+				Confirmed bool   `json:"confirmed"`
 			}
 			all := []shown{}
 			for _, t := range list {
-				all = append(all, shown{t.Name, t.Role, t.Groups, t.Tasks, t.CreatedAt, t.ExpiresAt, t.Expired(time.Now()), t.LastUsedAt})
+				all = append(all, shown{t.Name, t.Role, t.Groups, t.Tasks, t.CreatedAt, t.ExpiresAt, t.Expired(time.Now()), t.LastUsedAt, t.Maker.Name, t.IsConfirmed()})
 			}
-			table := env.Table[shown]{None: "no tokens; posthouse serve makes the first", Head: []string{"NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED"}}
+			table := env.Table[shown]{None: "no tokens; posthouse serve makes the first", Head: []string{"NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED", "MADE BY"}}
 			table.Row = func(x shown) []string {
 				expires, used := "never", "never"
 				if !x.Expires.IsZero() {
@@ -82,7 +89,11 @@ func tokenList(e *env.Env) *cobra.Command {
 				if !x.Used.IsZero() {
 					used = tree.Time(x.Used)
 				}
-				return []string{x.Name, string(x.Role), tree.Time(x.Created), expires, used}
+				maker := cmp.Or(x.Maker, "-")
+				if !x.Confirmed {
+					maker += ", not confirmed"
+				}
+				return []string{x.Name, string(x.Role), tree.Time(x.Created), expires, used, maker}
 			}
 			return table.Print(e, all, false)
 		},

@@ -37,6 +37,7 @@ export function Tokens() {
   const list = useTokens(true);
   const [made, setMade] = useState<Schemas["Created"]>();
   const [going, setGoing] = useState<Token>();
+  const [meant, setMeant] = useState<Token>();
   if (list.error) return <Failure error={list.error} />;
   if (!list.data) return <Skeleton rows={6} height={36} />;
   return (
@@ -50,6 +51,7 @@ export function Tokens() {
             { name: "Role" },
             { name: "State" },
             { name: "Ends", grow: true },
+            { name: "Made by" },
             { name: "Last used", end: true },
             { name: "", end: true },
           ]}
@@ -60,6 +62,18 @@ export function Tokens() {
               t.role,
               <Chip key="state" state={t.expired ? "expired" : "good"} />,
               t.expiresAt ? exact(t.expiresAt) : "never",
+              t.confirmed ? (
+                <Said key="maker">{t.maker}</Said>
+              ) : (
+                <Button
+                  key="maker"
+                  className={css.small}
+                  aria-label={`confirm ${t.name}, made by ${t.maker}`}
+                  onClick={() => setMeant(t)}
+                >
+                  Confirm
+                </Button>
+              ),
               t.lastUsedAt ? <Ago at={t.lastUsedAt} /> : "",
               t.you ? (
                 "you"
@@ -78,8 +92,43 @@ export function Tokens() {
           }))}
         />
       </Card>
+      <Confirm of={meant} close={() => setMeant(undefined)} />
       <Revoke of={going} close={() => setGoing(undefined)} />
     </div>
+  );
+}
+
+/** Confirm says that a token is another person's than its maker's. */
+function Confirm({ of, close }: { of: Token | undefined; close: () => void }) {
+  const [error, setError] = useState<unknown>();
+  const end = () => {
+    setError(undefined);
+    close();
+  };
+  const confirm = async () => {
+    try {
+      await get(api.POST("/api/tokens/{owner}/confirm", { params: { path: { owner: of?.name ?? "" } } }));
+      await again();
+      end();
+    } catch (e) {
+      setError(e);
+    }
+  };
+  return (
+    <Dialog open={of !== undefined} close={end} title="Confirm a token">
+      <h2>
+        Confirm the token of <Said>{of?.name}</Said>
+      </h2>
+      <p>
+        <Said>{of?.maker}</Said> made it, so the two count as one person at every question. Confirm it if you know that
+        somebody else has it.
+      </p>
+      {error !== undefined && <Failure error={error} safe="The token is as it was." />}
+      <p className={css.line}>
+        <Button onClick={() => void confirm()}>Confirm</Button>
+        <Button onClick={end}>Back</Button>
+      </p>
+    </Dialog>
   );
 }
 
