@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/clitest"
 	"github.com/posthouse/posthouse/app/internal/cli/doctor"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // free returns an address on this machine that nothing listens on.
@@ -76,6 +77,37 @@ func TestHealthy(t *testing.T) {
 	found(t, by, "data directory ok", "signing key ok", "tokens ok", "store ok", "server ok", "token of commands ok")
 	clitest.Wants(t, "for people", d.Run(0, "doctor", "--server", h.URL), "ok       store: sqlite:", "0 faults, 0 warnings")
 	stop()
+}
+
+// TestMakers: tokens of earlier versions are named, and those that count as their makers; others are not.
+func TestMakers(t *testing.T) {
+	d := clitest.New(t)
+	h, stop := d.Live(&clitest.Buffer{})
+	defer stop()
+	ts, err := tokens.Open(d.Path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(d.Path, tokens.File)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early := `"tokens": [{"name":"early","role":"viewer","hash":"` + strings.Repeat("ab", 32) + `","createdAt":"2026-01-01T00:00:00Z"},`
+	if err := os.WriteFile(path, []byte(strings.Replace(string(data), `"tokens": [`, early, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]*tokens.CreateOptions{"by-hand": nil, "second": {Maker: tokens.Maker{Name: "ops"}}} {
+		if _, err := ts.Create(name, tokens.Approver, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := d.Run(0, "doctor", "--server", h.URL)
+	clitest.Wants(t, "doctor", said, "each counts as a separate person: early\n", "each counts as its maker: second (made by ops)\n")
+	clitest.Wants(t, "confirm", d.Run(0, "token", "confirm", "second"), "confirmed: second")
+	if said := d.Run(0, "doctor", "--server", h.URL); strings.Contains(said, "second (made") || strings.Contains(said, "by-hand") {
+		t.Errorf("once it is confirmed doctor says\n%s", said)
+	}
 }
 
 // TestFaults breaks one thing after the other: each is found, with what to do.

@@ -1,7 +1,6 @@
 package stores
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +23,7 @@ for others, worker handles tasks and reads nothing. A running server notices cha
 the data directory keeps their hashes, and when each was last used, to the minute.
 
 A token that an operator made over HTTP counts as the same person as its maker,
-until it is confirmed; one made here is confirmed.
+until it is confirmed (the list says "as" whom); one made here is confirmed.
 
 Who holds the data directory needs no token for this: if no operator's token is
 good any more, make another here.`,
@@ -77,7 +76,7 @@ func tokenList(e *env.Env) *cobra.Command {
 			for _, t := range list {
 				all = append(all, shown{t.Name, t.Role, t.Groups, t.Tasks, t.CreatedAt, t.ExpiresAt, t.Expired(time.Now()), t.LastUsedAt, t.Maker.Name, t.IsConfirmed()})
 			}
-			table := env.Table[shown]{None: "no tokens; posthouse serve makes the first", Head: []string{"NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED", "MADE BY"}}
+			table := env.Table[shown]{None: "no tokens; posthouse serve makes the first", Head: []string{"NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED"}}
 			table.Row = func(x shown) []string {
 				expires, used := "never", "never"
 				if !x.Expires.IsZero() {
@@ -89,11 +88,11 @@ func tokenList(e *env.Env) *cobra.Command {
 				if !x.Used.IsZero() {
 					used = tree.Time(x.Used)
 				}
-				maker := cmp.Or(x.Maker, "-")
+				role := string(x.Role)
 				if !x.Confirmed {
-					maker += ", not confirmed"
+					role += ", as " + x.Maker // not confirmed
 				}
-				return []string{x.Name, string(x.Role), tree.Time(x.Created), expires, used, maker}
+				return []string{x.Name, role, tree.Time(x.Created), expires, used}
 			}
 			return table.Print(e, all, false)
 		},
