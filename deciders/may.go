@@ -16,15 +16,16 @@ func MayGive(g *posthouse.Gate, d *posthouse.Decision, at time.Time) error {
 	forbidden := func(message, hint string) error {
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: message, Hint: hint}
 	}
-	withdraws := d.Verdict == posthouse.Cancel
 	right, ok := Right(g, d.By, at)
 	votes := g.TakesVote(d.Verdict)
 	switch own := !votes && !d.Verdict.IsNo(); {
-	case !g.AsksPeople() && !withdraws:
-		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
+	case d.Verdict == posthouse.Cancel:
+		return NotDecided()
+	case !g.AsksPeople():
+		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or have an operator withdraw it: posthouse cancel "+string(g.ID))
 	case !g.Allows(d.Verdict):
 		return posthouse.Invalid("verdict", "%q is not among those this gate allows: %v", d.Verdict, g.Verdicts)
-	case !ok && !withdraws:
+	case !ok:
 		return NotAssigned(g, d.By)
 	case own && g.Excluded(d.By):
 		return requested(g, d.By, "cannot approve it", ownRequestHint)
@@ -135,4 +136,26 @@ func twoPeople(g *posthouse.Gate, a, b string) string {
 	}
 	return "the access token of " + token + " was made over the API and speaks for its maker, too. If it is another person's, have that confirmed where the server's data directory is " +
 		"(posthouse token confirm " + token + "), or by an operator who has nothing to do with its maker"
+}
+
+// NotDecided returns the error of a decision with the verdict Cancel.
+func NotDecided() error {
+	e := posthouse.Invalid("verdict", "cancel is no decision: it takes a question back")
+	e.Hint = "who asked for it, an operator and the program may withdraw it: posthouse cancel GATE, Ledger.Withdraw; who may decide it can reject it"
+	return e
+}
+
+// MayWithdraw returns why a person who is no operator may not withdraw an open gate, or nil: it is not their
+// request, or it asks nobody.
+func MayWithdraw(g *posthouse.Gate, name string) error {
+	forbidden := func(message, hint string) error {
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: message, Hint: hint}
+	}
+	switch {
+	case !g.AsksPeople():
+		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+" and asks nobody", "have an operator withdraw it")
+	case !g.Requests(name):
+		return forbidden(name+" did not ask for gate "+string(g.ID)+" and cannot withdraw it", "have an operator withdraw it, or reject it if you may decide it")
+	}
+	return nil
 }

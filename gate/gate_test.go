@@ -143,9 +143,17 @@ func (h *host) decide(id posthouse.ID, d posthouse.Decision) {
 	if d.By == "" {
 		d.By = "bob"
 	}
-	if _, err := h.l.Decide(context.Background(), id, d); err != nil {
+	if _, err := give(context.Background(), h.l, id, d); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+// give decides a question, or withdraws it.
+func give(ctx context.Context, l *ledger.Ledger, id posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
+	if d.Verdict == posthouse.Cancel {
+		return l.Withdraw(ctx, id, ledger.Withdrawal{By: d.By, Reason: d.Reason, Operator: true})
+	}
+	return l.Decide(ctx, id, d)
 }
 
 // asking returns a node that asks q and keeps the answer.
@@ -507,7 +515,7 @@ func TestRacingDeciders(t *testing.T) {
 				case 3:
 					d.Verdict = posthouse.Cancel
 				}
-				g, err := l.Decide(ctx, id, d)
+				g, err := give(ctx, l, id, d)
 				var e *posthouse.Error
 				switch {
 				case err == nil:

@@ -54,7 +54,7 @@ func TestAMemoryIsBounded(t *testing.T) {
 		}
 		asked = append(asked, d.ask(fmt.Sprint("t", i), "shop", posthouse.Gate{Name: "refund", Assignees: people, Payload: fmt.Appendf(nil, `"%s"`, strings.Repeat("x", 20_000))}))
 		if i%3 == 0 {
-			must.Get(d.Decide(t.Context(), asked[i], posthouse.Decision{Verdict: posthouse.Cancel, By: "ops"}))(t)
+			must.Get(d.Withdraw(t.Context(), asked[i], ledger.Withdrawal{By: "ops", Operator: true}))(t)
 		}
 	}
 	m, small := inbox.NewMemory(most), inbox.NewMemory(5000)

@@ -79,7 +79,7 @@ func TestSettledReadsAllStatesAtOnce(t *testing.T) {
 	n := 0
 	must.Do(t, open.Read(t.Context(), l, inbox.Query{}, func(item *inbox.Item) bool {
 		if n++; n%2 == 0 {
-			must.Get(l.Decide(t.Context(), item.Gate.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "runtime"}))(t)
+			must.Get(l.Withdraw(t.Context(), item.Gate.ID, ledger.Withdrawal{By: "runtime", Operator: true}))(t)
 		}
 		return true
 	}))

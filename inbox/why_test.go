@@ -36,7 +36,7 @@ func TestWhyTellsWhoCancelledABranch(t *testing.T) {
 		}},
 		{"went-on", wentOn, wentOn, wentOn, func(posthouse.ID) { d.withdraw("went-on", posthouse.KindNode) }},
 		{"person", wentOn, wentOn, "", func(id posthouse.ID) {
-			must.Get(d.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Cancel, By: "bob", Reason: wentOn}))(t)
+			must.Get(d.Withdraw(ctx, id, ledger.Withdrawal{By: "bob", Operator: true, Reason: wentOn}))(t)
 		}},
 		{"rejected", "too much", "too much", "", func(id posthouse.ID) {
 			must.Get(d.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Reject, By: "bob", Reason: "too much"}))(t)

@@ -20,7 +20,7 @@ func TestAskAgainSaysWhy(t *testing.T) {
 			{Name: "pay", Text: "Pay?", Note: "the price has moved"}, {Name: "ship", Text: "Ship?", Note: "as ever"},
 		}}))(t)
 		old := c.Gates[0]
-		must.Get(l.Decide(ctx, old.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "ann"}))(t)
+		must.Get(l.Withdraw(ctx, old.ID, ledger.Withdrawal{By: "ann", Operator: true}))(t)
 		if onFork {
 			must.Get(l.Commit(ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone}}))(t)
 		}

@@ -19,16 +19,15 @@ import (
 // commit. It returns the gate with the decision. The branch of a session's gate
 // ([posthouse.GateSession]) becomes done.
 //
-// d.By and d.Verdict are required. d.By is a person ([posthouse.CheckDecider]), or
-// "posthouse" with Cancel, which withdraws the question. Decide sets d.At. It fails
+// d.By and d.Verdict are required. d.By is a person ([posthouse.CheckDecider]). The verdict Cancel is
+// refused: [Ledger.Withdraw] takes a question back. Decide sets d.At. It fails
 // with [posthouse.ErrDecided] or [posthouse.ErrExpired], Error.Decision being the first
 // decision, with [posthouse.ErrForbidden] if the gate, its requester rule or the policy
 // refuses, and with [posthouse.ErrConflict] if d.Shown is not the hash of the gate's
 // entry.
 //
 // On a gate with a [posthouse.Quorum] this is one vote: the gate has no Decision until
-// the rule is met. [posthouse.ErrVoted] for a second vote of the same person. Cancel
-// decides at once.
+// the rule is met. [posthouse.ErrVoted] for a second vote of the same person.
 func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
 	if err := checkDecision(l.core, &d); err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 
 func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Decision, checked *valueCheck) (*posthouse.Gate, error) {
 	return commit.Decide(ctx, l.core, commit.GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
-		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) && d.Verdict != posthouse.Cancel {
+		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) {
 			return commit.Expired(g), nil
 		}
 		if _, err := commit.RecordEscalation(tx, g); err != nil {
@@ -77,10 +76,11 @@ func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 
 func checkDecision(c *commit.Committer, d *posthouse.Decision) error {
 	d.Requesters, d.Signal, d.Successor, d.BeganAt, d.Notes, d.Unknown = nil, 0, "", time.Time{}, nil, false // the Ledger sets them
-	if withdraws := d.By == posthouse.RuntimeActor && d.Verdict == posthouse.Cancel; !withdraws {
-		if err := posthouse.CheckDecider("by", d.By); err != nil {
-			return err
-		}
+	if d.Verdict == posthouse.Cancel {
+		return deciders.NotDecided()
+	}
+	if err := posthouse.CheckDecider("by", d.By); err != nil {
+		return err
 	}
 	if err := posthouse.CheckPerson("actor", d.Actor); err != nil {
 		return err
@@ -89,7 +89,7 @@ func checkDecision(c *commit.Committer, d *posthouse.Decision) error {
 	case len(d.Reason) > posthouse.MaxText || !text.IsUTF8(d.Reason):
 		return posthouse.Invalid("reason", "must be at most %d bytes of text", posthouse.MaxText)
 	case !d.Verdict.Info().Given:
-		return posthouse.Invalid("verdict", "%q is not one of %s", d.Verdict, posthouse.JoinVerdicts(posthouse.GivenVerdicts(), ", "))
+		return posthouse.Invalid("verdict", "%q is not one of %s", d.Verdict, posthouse.JoinVerdicts(posthouse.GateVerdicts(), ", "))
 	case !d.Verdict.TakesValue() && len(d.Value) > 0:
 		return posthouse.Invalid("value", "goes with %s, not with %s", posthouse.JoinVerdicts(posthouse.ValueVerdicts(), " or "), d.Verdict)
 	case d.Verdict.TakesValue() && len(d.Value) == 0:
@@ -157,11 +157,8 @@ func mayDecide(c *commit.Committer, g *posthouse.Gate, d *posthouse.Decision, ch
 	if err := deciders.MayGive(g, d, at); err != nil {
 		return err
 	}
-	if !d.Shown.IsZero() && d.Shown != g.Hash {
-		return &posthouse.Error{
-			Code: posthouse.CodeConflict, Message: "what was shown is not what gate " + string(g.ID) + " asks about",
-			Hint: "look at it again, then decide",
-		}
+	if err := checkShown(g, d.Shown); err != nil {
+		return err
 	}
 	if len(g.Schema) > 0 && len(d.Value) > 0 {
 		if c.Rules.Validate == nil {

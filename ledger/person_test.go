@@ -42,7 +42,13 @@ func TestNamesOfPoliciesCannotDecide(t *testing.T) {
 		if err := checkDecision(l.core, &posthouse.Decision{Verdict: posthouse.Approve, By: name}); !errors.As(err, &e) || e.Field != "by" {
 			t.Errorf("%q approves: %v", name, err)
 		}
-		if err := checkDecision(l.core, &posthouse.Decision{Verdict: posthouse.Cancel, By: name}); (err == nil) != (name == "posthouse") {
+		if err := checkDecision(l.core, &posthouse.Decision{Verdict: posthouse.Cancel, By: name}); !errors.As(err, &e) || e.Field != "verdict" {
+			t.Errorf("%q decides to cancel: %v", name, err)
+		}
+		if name == posthouse.RuntimeActor {
+			continue
+		}
+		if _, err := l.Withdraw(t.Context(), "gate-1", Withdrawal{By: name, Operator: true}); !errors.As(err, &e) || e.Field != "by" {
 			t.Errorf("%q withdraws: %v", name, err)
 		}
 	}

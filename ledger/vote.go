@@ -66,7 +66,7 @@ func (l *Ledger) TakeBack(ctx context.Context, gate posthouse.ID, d posthouse.De
 // substitute assigns the gate to a decider who has no right of their own and stands in for somebody
 // who has one. The assignment is on record with the decision, or not at all.
 func (l *Ledger) substitute(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) error {
-	if _, own := deciders.Right(g, d.By, tx.At); own || d.Verdict == posthouse.Cancel {
+	if _, own := deciders.Right(g, d.By, tx.At); own {
 		return nil
 	}
 	named, err := substituted.Read(tx.Ctx, l.core.Logs, tx.At)

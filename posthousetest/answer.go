@@ -89,12 +89,22 @@ func (e *Env) answerNext() bool {
 		if !ok {
 			continue
 		}
-		if _, err := e.now.ledger.Decide(e.ctx, g.ID, d); err != nil {
+		if err := e.answer(g, d); err != nil {
 			e.t.Fatalf("posthousetest: %s by %s is refused: %v\n%s", d.Verdict, d.By, err, e.report(g.Thread))
 		}
 		return true
 	}
 	return false
+}
+
+// answer decides a question, or withdraws it as an operator does.
+func (e *Env) answer(g *posthouse.Gate, d posthouse.Decision) (err error) {
+	if d.Verdict == posthouse.Cancel {
+		_, err = e.now.ledger.Withdraw(e.ctx, g.ID, ledger.Withdrawal{By: d.By, Actor: d.Actor, Reason: d.Reason, Operator: true, Shown: d.Shown})
+	} else {
+		_, err = e.now.ledger.Decide(e.ctx, g.ID, d)
+	}
+	return err
 }
 
 // take takes the answer to a question out of the script, or asks the tools what became of an effect.

@@ -124,7 +124,7 @@ func TestStartAtIsCancelled(t *testing.T) {
 				if by == "thread" {
 					must.Get(l.Cancel(t.Context(), "t", &ledger.CancelOptions{By: "bob"}))(t)
 				} else {
-					must.Get(l.Decide(t.Context(), h.Gates[0], posthouse.Decision{Verdict: posthouse.Cancel, By: "bob"}))(t)
+					must.Get(l.Withdraw(t.Context(), h.Gates[0], ledger.Withdrawal{By: "bob", Operator: true}))(t)
 				}
 				sleep(2 * time.Hour)
 				if s := status(t, l, "t"); s != posthouse.StatusCancelled || ran.Load() != 0 {

@@ -178,7 +178,7 @@ func TestDeadlineDoesNotDemoteADecision(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.l.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "bob"}); err != nil {
+			if _, err := p.l.Withdraw(t.Context(), g.ID, ledger.Withdrawal{By: "bob", Operator: true}); err != nil {
 				t.Fatal(err)
 			}
 		}

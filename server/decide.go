@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A decideBody says more about a decision than the path does.
@@ -59,7 +60,7 @@ func (gs *gates) decide(w http.ResponseWriter, r *api.Request, g *posthouse.Gate
 // decideOnce decides a gate, or finds what an earlier attempt of the request decided, or voted.
 func decideOnce(r *api.Request, l *ledger.Ledger, gate posthouse.ID, d *posthouse.Decision) (*posthouse.Gate, error) {
 	ctx := context.WithoutCancel(r.Context())
-	decided, err := l.Decide(ctx, gate, *d)
+	decided, err := give(ctx, r, l, gate, d)
 	if err == nil || !r.Reserved.Again {
 		return decided, err
 	}
@@ -76,6 +77,17 @@ func decideOnce(r *api.Request, l *ledger.Ledger, gate posthouse.ID, d *posthous
 		}
 	}
 	return nil, err
+}
+
+// give decides a gate, or withdraws it.
+func give(ctx context.Context, r *api.Request, l *ledger.Ledger, gate posthouse.ID, d *posthouse.Decision) (*posthouse.Gate, error) {
+	switch {
+	case d.Verdict != posthouse.Cancel:
+		return l.Decide(ctx, gate, *d)
+	case len(d.Value) > 0:
+		return nil, posthouse.Invalid("value", "goes with %s, not with %s", posthouse.JoinVerdicts(posthouse.ValueVerdicts(), " or "), d.Verdict)
+	}
+	return l.Withdraw(ctx, gate, ledger.Withdrawal{By: d.By, Actor: d.Actor, Reason: d.Reason, Operator: r.Actor.Role.May(tokens.Operator), Shown: d.Shown})
 }
 
 // sameDecision reports whether a decision on record is the one that a request sends, since a time.

@@ -239,7 +239,7 @@ func TestActIsFoundAfterACrash(t *testing.T) {
 	_, approve := h.waiting("approve")
 	_, reject := h.waiting("reject")
 	_, withdrawn := h.waiting("again")
-	_, err := h.ledger.Decide(t.Context(), withdrawn.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "somebody"})
+	_, err := h.ledger.Withdraw(t.Context(), withdrawn.ID, ledger.Withdrawal{By: "somebody", Operator: true})
 	must.Do(t, err)
 	h.waiting("cancel")
 	h.waiting("release")

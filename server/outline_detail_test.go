@@ -114,7 +114,7 @@ func TestOutlineTellsWhatReplaced(t *testing.T) {
 	h := open(t, nil)
 	h.program.idle = true
 	old := h.proposed("t", `{"amount":500}`)
-	h.send(ask{method: "POST", path: "/api/gates/" + string(old.ID) + "/cancel", as: tokens.Approver})
+	h.send(ask{method: "POST", path: "/api/gates/" + string(old.ID) + "/cancel", as: tokens.Operator})
 	var again posthouse.Gate
 	h.post("/api/gates/"+string(old.ID)+"/ask-again", "").want(http.StatusOK).into(&again)
 	rows := h.details("t", "")

@@ -27,7 +27,7 @@ func TestVotesVerify(t *testing.T) {
 	given, _ := open("given")
 	must.Get(l.Decide(ctx, given, posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}))(t)
 	cancelled, _ := open("cancelled")
-	must.Get(l.Decide(ctx, cancelled, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"}))(t)
+	must.Get(l.Withdraw(ctx, cancelled, ledger.Withdrawal{By: "alice", Operator: true}))(t)
 	open("superseded")
 	must.Get(l.Commit(ctx, &ledger.Draft{Thread: "superseded", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))(t)
 	_, waiting := open("forked")

@@ -133,7 +133,11 @@ func (c *changer) actions() map[string]func(*rapid.T) {
 		"decide": func() {
 			v := rapid.SampledFrom([]posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Cancel}).Draw(c.rt, "verdict")
 			g := c.gate(true)
-			_, _ = c.l.Decide(ctx, g.ID, posthouse.Decision{Verdict: v, By: c.decider(g)})
+			if v == posthouse.Cancel {
+				_, _ = c.l.Withdraw(ctx, g.ID, ledger.Withdrawal{By: c.decider(g), Operator: true})
+			} else {
+				_, _ = c.l.Decide(ctx, g.ID, posthouse.Decision{Verdict: v, By: c.decider(g)})
+			}
 		},
 		"delegate": func() {
 			g := c.gate(true)

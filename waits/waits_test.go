@@ -45,6 +45,10 @@ func (d *desk) ask(g posthouse.Gate) posthouse.ID {
 
 func (d *desk) decide(id posthouse.ID, v posthouse.Verdict, by string) {
 	d.t.Helper()
+	if v == posthouse.Cancel {
+		must.Get(d.Withdraw(context.Background(), id, ledger.Withdrawal{By: by, Operator: true}))(d.t)
+		return
+	}
 	must.Get(d.Decide(context.Background(), id, posthouse.Decision{Verdict: v, By: by}))(d.t)
 }
 

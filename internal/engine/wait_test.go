@@ -280,7 +280,7 @@ func TestCancelledWait(t *testing.T) {
 		t.Fatal(a, b)
 	}
 	for _, g := range park(t, s, tk).Gates {
-		if _, err := l.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "bob", Reason: "enough"}); err != nil {
+		if _, err := l.Withdraw(ctx, g.ID, ledger.Withdrawal{By: "bob", Operator: true, Reason: "enough"}); err != nil {
 			t.Fatal(err)
 		}
 	}

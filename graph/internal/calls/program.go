@@ -142,7 +142,7 @@ func (p *Program) wakeCaller(ctx context.Context, thread string) error {
 		if g.Text != thread {
 			continue
 		}
-		_, err := p.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "thread " + thread + " went on"})
+		_, err := p.ledger.Withdraw(ctx, g.ID, ledger.Withdrawal{By: posthouse.RuntimeActor, Reason: "thread " + thread + " went on"})
 		if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrNotFound) {
 			return errors.Join(unread, err)
 		}

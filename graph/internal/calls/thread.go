@@ -43,7 +43,7 @@ func CancelInherited(ctx context.Context, l *ledger.Ledger, open []*posthouse.Ga
 		if g.Kind != posthouse.GateThread || g.Text == thread {
 			continue
 		}
-		_, err := l.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "the fork waits for thread " + thread})
+		_, err := l.Withdraw(ctx, g.ID, ledger.Withdrawal{By: posthouse.RuntimeActor, Reason: "the fork waits for thread " + thread})
 		if err != nil && !errors.Is(err, posthouse.ErrDecided) {
 			return err
 		}

@@ -123,7 +123,12 @@ func (g *gates) decide(thread, id string, d posthouse.Decision) error {
 	d.Reason = fmt.Sprint(g.number, ".", g.n)
 	op := model.Op{Model: g.name(), Do: model.Decide, Key: thread, ID: id, Value: decisionOf(&d)}
 	_, err := g.do(op, func() (out model.Answer, err error) {
-		q, err := g.l.Decide(g.ctx, posthouse.ID(id), d)
+		var q *posthouse.Gate
+		if d.Verdict == posthouse.Cancel {
+			q, err = g.l.Withdraw(g.ctx, posthouse.ID(id), ledger.Withdrawal{By: d.By, Reason: d.Reason})
+		} else {
+			q, err = g.l.Decide(g.ctx, posthouse.ID(id), d)
+		}
 		var e *posthouse.Error
 		switch {
 		case err == nil && decisionOf(q.Decision) != op.Value:

@@ -115,7 +115,12 @@ func TestDecisions(t *testing.T) {
 			h := start(t, store, now, refund.WriteEffects(out))
 			r := must.Get(h.Handle(t.Context(), request, nil))(t)
 			*now = now.Add(test.after)
-			_, err := h.ledger.Decide(t.Context(), r.Gate, test.decide)
+			var err error
+			if test.decide.Verdict == posthouse.Cancel {
+				_, err = h.ledger.Withdraw(t.Context(), r.Gate, ledger.Withdrawal{By: test.decide.By, Operator: true})
+			} else {
+				_, err = h.ledger.Decide(t.Context(), r.Gate, test.decide)
+			}
 			if (err != nil) != (test.after > 0) {
 				t.Fatal(err)
 			}

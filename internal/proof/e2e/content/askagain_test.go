@@ -111,7 +111,7 @@ func askAgain(h *house, p payer, withdrawn, gone bool) {
 		h.Fatalf("an open gate is asked again: %v", err)
 	}
 	if withdrawn {
-		must(h.ledger.Decide(h.Context(), old, posthouse.Decision{Verdict: posthouse.Cancel, By: "ann", Reason: "asked twice"}))(h)
+		must(h.ledger.Withdraw(h.Context(), old, ledger.Withdrawal{By: "ann", Operator: true, Reason: "asked twice"}))(h)
 	}
 	h.now = h.now.Add(2 * time.Hour)
 	switch {

@@ -83,6 +83,9 @@ func (h *house) time() time.Time {
 // decide answers a gate by somebody.
 func (h *house) decide(id posthouse.ID, v posthouse.Verdict, by string) *posthouse.Gate {
 	h.Helper()
+	if v == posthouse.Cancel {
+		return must(h.ledger.Withdraw(h.Context(), id, ledger.Withdrawal{By: by, Operator: true}))(h)
+	}
 	return must(h.ledger.Decide(h.Context(), id, posthouse.Decision{Verdict: v, By: by}))(h)
 }
 

@@ -314,7 +314,7 @@ func (w *world) withdraw(rnd *rand.Rand) {
 	}
 	id := anyOf(rnd, all).ID
 	w.asked = append(w.asked, id)
-	_, err := w.here.ledger.Decide(w.ctx, id, posthouse.Decision{Verdict: posthouse.Cancel, By: anyOf(rnd, people)})
+	_, err := w.here.ledger.Withdraw(w.ctx, id, ledger.Withdrawal{By: anyOf(rnd, people), Operator: true})
 	w.tell("withdraw", err)
 }
 

@@ -162,7 +162,7 @@ func updatesInStep(t *desk.T) {
 	root := d.Root("t", "", "0")
 	d.Step("t", "2/n", "a")
 	answered := d.Wait("t", "2/n", nil)
-	_, err := d.Decide(t.Ctx, answered.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"})
+	_, err := d.Withdraw(t.Ctx, answered.Gates[0].ID, ledger.Withdrawal{By: "alice", Operator: true})
 	t.OK(err)
 	d.Step("t", "2/n", "b")
 	open := d.Wait("t", "2/n", nil)
