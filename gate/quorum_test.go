@@ -91,6 +91,8 @@ func (c *council) delegate(by, to string) error {
 		return posthouse.ErrForbidden
 	case has:
 		return posthouse.ErrInvalid
+	case c.hands[to]:
+		return posthouse.ErrVoted
 	}
 	c.rights[to] = append(slices.Clip(had), by)
 	delete(c.rights, by)
