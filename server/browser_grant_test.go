@@ -9,7 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -57,10 +57,10 @@ func TestGatePageShowsWorkers(t *testing.T) {
 			Task: "pay@1", Name: "transfer>" + name, Effect: posthouse.EffectExternal, Grant: g.ID, Value: posthouse.Value{Codec: "json", Data: body},
 		}
 	}
-	second := said(handler.UseClaimed, "gate-2", "worker:b")
+	second := said(effect.RecordClaimed, "gate-2", "worker:b")
 	second.Occurrence = 1
 	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
-		said(handler.UseClaimed, "gate-1", "worker:a"), said(handler.UseUndone, "gate-1", "worker:a"), second,
+		said(effect.RecordClaimed, "gate-1", "worker:a"), said(effect.RecordUndone, "gate-1", "worker:a"), second,
 	}})
 	must.Do(t, err)
 	var v Grant

@@ -123,7 +123,7 @@ func TestTokensOfOneMakerAreOnePerson(t *testing.T) {
 
 // TestTokensWithTheNameOfAnAccount are not made where people log in with accounts.
 func TestTokensWithTheNameOfAnAccount(t *testing.T) {
-	h := open(t, func(o *Options) { o.SignIn = accounts{} })
+	h := open(t, func(o *Options) { o.SignIn = accountLogin{} })
 	p := h.post("/api/tokens", `{"name":"ceo@example.com","role":"approver"}`).refused(posthouse.CodeInvalid)
 	if p.Field != "name" {
 		t.Errorf("the field is %q", p.Field)
@@ -131,11 +131,13 @@ func TestTokensWithTheNameOfAnAccount(t *testing.T) {
 	h.post("/api/tokens", `{"name":"ci","role":"approver"}`).want(http.StatusCreated)
 }
 
-type accounts struct{}
+type accountLogin struct{}
 
-func (accounts) Key() string                                   { return "k" }
-func (accounts) Name() string                                  { return "Company" }
-func (accounts) Begin(context.Context) (string, string, error) { return "", "", posthouse.ErrClosed }
-func (accounts) Finish(context.Context, url.Values, string) (*signin.Person, error) {
+func (accountLogin) Key() string  { return "k" }
+func (accountLogin) Name() string { return "Company" }
+func (accountLogin) Begin(context.Context) (string, string, error) {
+	return "", "", posthouse.ErrClosed
+}
+func (accountLogin) Finish(context.Context, url.Values, string) (*signin.Person, error) {
 	return nil, posthouse.ErrClosed
 }
