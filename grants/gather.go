@@ -69,7 +69,7 @@ func (g *Gatherer) Add(e *posthouse.Entry, i int, r *posthouse.Record) *Use {
 		u.Grant = s.Grant
 	}
 	m, known := effect.Mark{}, false
-	if i < len(e.Bodies) && !r.Sealed {
+	if i < len(e.Bodies) { // what is still sealed does not read
 		m, known = effect.ReadMark(e.Bodies[i])
 	}
 	switch what {
@@ -87,13 +87,13 @@ func (g *Gatherer) Add(e *posthouse.Entry, i int, r *posthouse.Record) *Use {
 }
 
 // NeedsBody reports whether a record says less without its body than with it: an earlier version's
-// word that an effect did not act. Without the body the effect reads as unknown.
+// word that an effect did not act, or that it failed after a part of it had.
 func NeedsBody(r *posthouse.Record) bool {
 	if r.Step == nil {
 		return false
 	}
 	_, _, what := callOfStep(r.Step)
-	return what == effect.RecordFailed && !effect.IsSettled(r.Size, r.Sealed)
+	return (what == effect.RecordFailed || what == effect.RecordParks) && !effect.IsSettled(r.Size, r.Sealed)
 }
 
 // Note reads what a record of an entry says of the known effects: what they wait for, what

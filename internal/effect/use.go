@@ -81,11 +81,14 @@ func (u *Use) Record(what string, n uint32, grant posthouse.ID, m Mark, known bo
 	case RecordOver:
 		u.settle(int(n)+1, SaysNotDone, Missing)
 	case RecordFailed:
-		if known && (m.Error == "" || m.Error == posthouse.ErrWaiting.Error()) { // an earlier version said so of one that waits
+		switch {
+		case known && m.Error == "":
 			u.settle(int(n)+1, SaysNotDone, Missing)
-			return
+		case known && m.Error == posthouse.ErrWaiting.Error(): // an earlier version said so of one that waits
+			u.parks(int(n))
+		default:
+			u.lost(int(n)+1, m.Error)
 		}
-		u.lost(int(n)+1, m.Error)
 	case RecordClaimed:
 		u.claims = append(u.claims, claim{m.Call, m.Gate})
 	case RecordUndone:

@@ -88,7 +88,7 @@ func boolInt(b bool) int {
 // errorIsUnknown says that an error of an effect's function leaves its outcome unknown unless it is
 // marked by gate.NotDone, and that people are asked at once. Without it only an error that wraps
 // ErrUnknown does, people are asked when the thread is resumed, and the rule [asked] is not tried.
-const errorIsUnknown = false
+const errorIsUnknown = true
 
 // loses returns what a function does that does not know whether it acted.
 func (w *witness) loses(x *execution) (string, error) {
