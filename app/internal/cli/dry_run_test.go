@@ -15,7 +15,7 @@ import (
 func TestWhatRemovesCanBeTried(t *testing.T) {
 	removes := []string{"delete", "drop", "purge", "revoke", "retire", "retain", "compact", "rewrap", "import", "store copy", "bulk", "fork"}
 	shown := []string{
-		"approve", "reject", "edit", "respond", "cancel", "thread cancel", "task cancel", "task drop", "ask-again", // one question or thread
+		"approve", "reject", "edit", "respond", "cancel", "thread cancel", "task cancel", "task drop", "ask-again", "happened", "redo", "give-up", // one question or thread
 		"key rotate", "encryption rotate", "encryption clear", // a key is added, or a decision goes on record: nothing goes
 	}
 	var walk func(cmd *cobra.Command, path string)
