@@ -242,5 +242,5 @@ func (t *Task) rememberFailure(s *posthouse.Step) {
 	if t.replay == nil {
 		t.replay = replay.Empty()
 	}
-	t.replay.RememberFailure(s, "")
+	t.replay.Remember(&posthouse.StepRecord{Step: *s}, "")
 }

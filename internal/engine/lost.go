@@ -69,7 +69,7 @@ func (e *Effect) learnClaims(ctx context.Context) error {
 		r := &x.Steps[i]
 		what, within := strings.CutPrefix(r.Name, prefix)
 		if within && (what == effect.RecordClaimed || what == effect.RecordUndone) {
-			t.replay.Remember(r)
+			t.replay.Remember(r, "")
 		}
 	}
 	return nil

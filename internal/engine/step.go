@@ -315,7 +315,7 @@ func (t *Task) rewind(prefix string) {
 		inside := strings.HasPrefix(f.mark.Name, prefix)
 		if inside && f.behind != "" {
 			s := f.value(f.err)
-			t.replay.RememberFailure(&s, f.behind)
+			t.replay.Remember(&posthouse.StepRecord{Step: s}, f.behind)
 		}
 		return inside
 	})
@@ -346,7 +346,7 @@ func (t *Task) rememberResult(s posthouse.Step) {
 	if t.replay == nil {
 		t.replay = replay.Empty()
 	}
-	t.replay.Remember(&posthouse.StepRecord{Step: s})
+	t.replay.Remember(&posthouse.StepRecord{Step: s}, "")
 }
 
 // cleanText returns an error's text as valid UTF-8 on one line, of at most maxStack bytes.

@@ -36,14 +36,6 @@ func (l *Log) stand(s *posthouse.StepRecord, behind string) {
 	l.stands[callKey{s.Name, s.Occurrence}] = behind
 }
 
-// RememberFailure lets a later attempt of a step find a failure that was recorded within it, with
-// what is on record after it if it stands.
-func (l *Log) RememberFailure(s *posthouse.Step, behind string) {
-	r := &posthouse.StepRecord{Step: *s}
-	l.addFailure(r)
-	l.stand(r, behind)
-}
-
 // ForgetFailure has a call made again that failed.
 func (l *Log) ForgetFailure(name string, n uint32) {
 	if l != nil {

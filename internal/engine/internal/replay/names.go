@@ -36,8 +36,3 @@ func CallName(name string, n uint32) string {
 
 // StepName is CallName of a recorded step.
 func StepName(s *posthouse.Step) string { return CallName(s.Name, s.Occurrence) }
-
-// isReserved reports whether a name within a call is the runtime's.
-func isReserved(name string) bool {
-	return strings.HasPrefix(name[strings.LastIndex(name, Nested)+1:], Reserved) || strings.HasPrefix(name, Reserved)
-}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/effect"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // Result returns the recorded result of a call, nil if it has no result. It does not count
@@ -16,19 +17,6 @@ func (l *Log) Result(name string, n uint32) *posthouse.StepRecord {
 	return l.results[callKey{name, n}]
 }
 
-// Results returns all results with a name, in no order.
-func (l *Log) Results(name string) (all []*posthouse.StepRecord) {
-	if l == nil {
-		return nil
-	}
-	for k, s := range l.results {
-		if k.name == name {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
 // Count returns how many calls of a name have results, up to the first that has no result.
 func (l *Log) Count(name string) (n uint32) {
 	for l.Result(name, n) != nil {
@@ -37,8 +25,15 @@ func (l *Log) Count(name string) (n uint32) {
 	return n
 }
 
-// Remember adds a result that was recorded since the execution began, unless the call has one.
-func (l *Log) Remember(s *posthouse.StepRecord) {
+// Remember adds what was recorded since the execution began, for a later attempt of the step that
+// it is within: a result, unless the call has one, or a failure, with what is on record after it if
+// it stands.
+func (l *Log) Remember(s *posthouse.StepRecord, behind string) {
+	if s.Value.Codec == threadlog.CodecFailed {
+		l.addFailure(s)
+		l.stand(s, behind)
+		return
+	}
 	k := callKey{s.Name, s.Occurrence}
 	if l.results[k] == nil {
 		l.results[k] = s
@@ -65,20 +60,6 @@ func (l *Log) Effect(call string) *effect.Use {
 		return &effect.Use{}
 	}
 	return effect.Read(call, l.within[call], l.Within(call+Nested))
-}
-
-// Acted reports whether calls with names that begin with prefix have results that say more than
-// what was read. It leaves out the runtime's.
-func (l *Log) Acted(prefix string) bool {
-	if l == nil {
-		return false
-	}
-	for k, s := range l.results {
-		if rest, ok := strings.CutPrefix(k.name, prefix); ok && !isReserved(rest) && s.Effect != posthouse.EffectPure && s.Effect != posthouse.EffectRead {
-			return true
-		}
-	}
-	return false
 }
 
 // Group reports whether anything is on record under a prefix, and whether same holds for some
