@@ -266,7 +266,7 @@ var laws = []law{
 		"what cases are written with is the same for all themes"},
 	{"ledger/ledgertest/internal/clocks", []string{".", "ledger", "internal/commit", "store/storetest", "ledger/ledgertest/internal/desk"}, nil,
 		"the cases about clocks; deadlines end as the runner ends them"},
-	{"ledger/ledgertest/internal/gates", []string{".", "deciders", "inbox", "internal/commit", "internal/handler", "ledger", "retain", "substitutes", "ledger/ledgertest/internal/desk"}, nil,
+	{"ledger/ledgertest/internal/gates", []string{".", "deciders", "inbox", "internal/commit", "internal/effect", "internal/handler", "ledger", "retain", "substitutes", "ledger/ledgertest/internal/desk"}, nil,
 		"the cases about gates: one decision, whoever gives it, be it a person or a worker"},
 	{"ledger/ledgertest/internal/upkeep", []string{".", "internal/commit", "internal/taskslot", "ledger", "retain", "transfer", "crypt", "store/storetest", "ledger/ledgertest/internal/desk"}, nil,
 		"rules about what becomes of what is there need the Ledger's upkeep, and no other theme"},

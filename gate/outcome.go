@@ -12,7 +12,7 @@ import (
 
 // KindOutcome is the kind of the question that [Act] asks about an effect with an
 // unknown outcome.
-const KindOutcome = effect.KindOutcome
+const KindOutcome = posthouse.GateOutcome
 
 // The outcomes of an attempt, once it is settled.
 const (
