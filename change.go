@@ -28,8 +28,8 @@ type Change struct {
 	Error      string
 	Next       []string
 	Skipped    int // steps since the parent that made no checkpoint; they are counted
-	// MidStep marks an update in the middle of its parent's step. What executions have
-	// on record stays, except for unanswered questions. [ledger.Ledger.Save] finds out by itself
+	// MidStep marks an update in the middle of its parent's step. The record of
+	// executions stays, except for unanswered questions. [ledger.Ledger.Save] finds out by itself
 	// whether a state is saved in the middle of a step.
 	MidStep   bool
 	Labels    map[string]string

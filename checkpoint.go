@@ -120,7 +120,7 @@ type Checkpoint struct {
 func (c *Checkpoint) IsRoot() bool { return c.Parent == "" }
 
 // Traceparent returns the trace context of the branch's newest input, as the W3C header has it. It
-// is "" without one.
+// is "" if there is no such context.
 func (c *Checkpoint) Traceparent() (traceparent string) {
 	_ = json.Unmarshal(c.Program[TracePart].Data, &traceparent) // a trace is never a reason to fail
 	return traceparent

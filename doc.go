@@ -15,7 +15,7 @@
 //   - A branch is a named line of checkpoints in a thread, main unless named. A
 //     fork is a new branch, or a new thread, that starts at any checkpoint and
 //     remembers it.
-//   - A step is a unit of work whose result is on record and is never computed
+//   - A step is a unit of work. Its result is on record and is never computed
 //     again.
 //   - A [Gate] is a question to a person, a program or a policy, and a [Decision]
 //     its one answer. Both are records.
@@ -49,7 +49,7 @@
 //
 // # Errors
 //
-// What went wrong is an [*Error] with a stable code, which [errors.Is] matches
+// A failure is an [*Error] with a stable code, which [errors.Is] matches
 // with the sentinels ([ErrNotFound], [ErrConflict], ...), and a hint that says
 // what to do. docs/errors.md lists the codes, with their HTTP statuses and exit
 // codes.

@@ -96,8 +96,8 @@ type Story struct {
 	// Took is how long the attempt took that ended so: it began that long before its entry was
 	// made. It is kept in milliseconds. A copy and a fork keep it.
 	Took time.Duration `json:"-"`
-	// Attempts counts that attempt and those before it that failed and are on record. What a crash
-	// cut off is not. It is kept with Took: both are 0 for a first attempt that took less than a
+	// Attempts counts that attempt and those before it that failed and are on record. An attempt that
+	// a crash cut off is not. It is kept with Took: both are 0 for a first attempt that took less than a
 	// millisecond and has no notes, and for what a version wrote that kept neither.
 	Attempts int `json:"-"`
 

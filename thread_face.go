@@ -27,7 +27,7 @@ const (
 	effectOver   = ">$over"   // it is known not to have happened
 )
 
-// applyLabels takes the labels that a person or a caller gave. What a program does on the way has
+// applyLabels takes the labels that a person or a caller gave. The acts of a program on the way have
 // labels of its own.
 func (t *ThreadInfo) applyLabels(c *Header) {
 	given := c.Kind == KindInput || c.Kind == KindSave || c.Kind == KindUpdate || c.Kind == KindFork && len(t.Labels) == 0

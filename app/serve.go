@@ -96,8 +96,8 @@ type Options struct {
 	// Default: [posthouse.DefaultMaxState]; at most 2 GiB.
 	MaxState int64
 
-	// DrainTimeout is how long what runs may go on when ctx has ended; default 10 s. What is cut
-	// off goes on at the next start.
+	// DrainTimeout is how long what runs may go on when ctx has ended; default 10 s. Work that is
+	// cut off continues at the next start.
 	DrainTimeout time.Duration
 
 	Logger   *slog.Logger   // default: what goes wrong, as text, on standard error

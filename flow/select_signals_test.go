@@ -94,7 +94,8 @@ func rest(ctx context.Context, out []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if out = append(out, v); v == "end" {
+		out = append(out, v)
+		if v == "end" {
 			return strings.Join(out, " "), nil
 		}
 	}

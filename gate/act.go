@@ -39,8 +39,8 @@ type ActOptions[T, Out any] struct {
 	// Reconcile finds out whether an effect with an unknown outcome happened: it returns done with
 	// the result, or not done. An error says that it cannot tell. Done counts immediately. Not done
 	// counts if two calls say so, the second one Settle or more after the attempt ended, since what
-	// was sent may still be carried out. Then the effect runs again. Of an attempt whose end nobody
-	// saw (a crash, a lost lease) it does not count. People are asked after five calls. Nil: they
+	// was sent may still be carried out. Then the effect runs again. Of an attempt that was cut
+	// off (a crash, a lost lease) it does not count. People are asked after five calls. Nil: they
 	// are asked immediately.
 	Reconcile func(ctx context.Context, content T) (out Out, done bool, err error)
 
@@ -86,7 +86,8 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 	if fn == nil {
 		return none, posthouse.Invalid("fn", "of effect %.40q is nil", name)
 	}
-	if opt.Settle = cmp.Or(opt.Settle, defaultSettle); opt.Settle < time.Second || opt.Settle > maxSettle {
+	opt.Settle = cmp.Or(opt.Settle, defaultSettle)
+	if opt.Settle < time.Second || opt.Settle > maxSettle {
 		return none, posthouse.Invalid("Settle", "of effect %.40q is %s; it is 1 s to 24 h, 0 means 30 s", name, opt.Settle)
 	}
 	if h, ok := handler.From(ctx); ok {
@@ -264,7 +265,7 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 }
 
 // ended makes what the function of a use returned its result. Of an error it puts on record what
-// that says of the effect: nothing happened, or nobody knows, and people are asked.
+// that says of the effect: nothing happened, or it is not known, and people are asked.
 func (a *action[T, Out]) ended(ctx context.Context, out Out, err error, open bool) (posthouse.Value, error) {
 	if err == nil {
 		v, failed := posthouse.Encode(nil, out)

@@ -47,7 +47,7 @@ var odd = map[string]string{
 	`{"To":"bob","Amount":10,"Currency":"EUR","Fee":"none"}`: "Fee",
 }
 
-// TestEditsAreReadBeforeTheyAreRecorded edits a proposal whose schema takes anything. The process
+// TestEditsAreReadBeforeTheyAreRecorded edits a proposal with a schema that takes anything. The process
 // has the program's type: each is refused, says what to write, and leaves the question open.
 func TestEditsAreReadBeforeTheyAreRecorded(t *testing.T) {
 	var paid []wire
@@ -103,7 +103,7 @@ func TestSchemasBoundWhatATypeTakes(t *testing.T) {
 	}
 }
 
-// TestAnswersAreReadBeforeTheyAreRecorded answers a question whose schema takes more than its type.
+// TestAnswersAreReadBeforeTheyAreRecorded answers a question with a schema that takes more than its type.
 func TestAnswersAreReadBeforeTheyAreRecorded(t *testing.T) {
 	var a gate.Answer[edit]
 	h := newHost(t, asking(gate.Question{Name: "refund", Schema: json.RawMessage(`{"type":"object"}`)}, &a))

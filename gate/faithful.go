@@ -140,7 +140,7 @@ func sameTime(a, b string) bool {
 // maxForm bounds how long a form is shown, in bytes.
 const maxForm = 100
 
-// write says how to write what was read otherwise: as it was read, so nobody thinks that the
+// write says how to write what was read otherwise: as it was read, so that people do not think that the
 // words on record are what runs.
 func (f *faith) write(is any) {
 	switch is.(type) {

@@ -1,6 +1,6 @@
 // Package grants reads from a thread's log which effects ran under which approval.
 //
-// A gate whose decision approves an effect licenses it: that is a grant. Programs and
+// A gate with a decision that approves an effect licenses it: that is a grant. Programs and
 // handlers propose effects and run them with package gate, which records each one under
 // the gate that licenses it. This package reads those records back. A [Gatherer] is given
 // the entries of a log in their order and says of each effect how far it has come. A

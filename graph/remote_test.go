@@ -317,7 +317,7 @@ func TestForkOfAFailedRemoteNode(t *testing.T) {
 			var change func(*trail)
 			if more != "" {
 				if name == "inside" || name == "thread" {
-					break // it takes none of the outer state
+					break // it takes nothing of the outer state
 				}
 				change = func(s *trail) { s.Nodes = append(s.Nodes, more) }
 			}

@@ -144,7 +144,8 @@ func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, w
 			return nil, err
 		}
 		if slices.ContainsFunc(recs, func(r posthouse.Record) bool { return grants.NeedsBody(&r) }) {
-			if e, recs, err = readEntry(ctx, c, thread, e.Seq); err != nil {
+			e, recs, err = readEntry(ctx, c, thread, e.Seq)
+			if err != nil {
 				return nil, err
 			}
 		}

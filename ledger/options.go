@@ -21,10 +21,10 @@ type Options struct {
 	Cipher   posthouse.Cipher   // seals bodies before they reach the store; nil: they are stored in the clear
 	Logger   *slog.Logger       // for failures without a caller to return to; default: discarded
 	Observer posthouse.Observer // told of each operation once it is durable
-	Tracer   trace.Tracer       // makes spans of what programs do; nil: nobody traces
+	Tracer   trace.Tracer       // makes spans of what programs do; nil: there are no spans
 	// Appended is told of each append of a commit: the entry's records, how long the store took,
 	// and its error. It is for metrics: it must be quick and safe for concurrent use, and the
-	// records are not its own once it returns. Nil: nobody is told.
+	// records are not its own once it returns. Nil: it is not called.
 	Appended func(records []posthouse.Record, took time.Duration, err error)
 	Policy   posthouse.DecidePolicy    // may refuse a decision; nil: the gate's own rules suffice
 	Validate posthouse.SchemaValidator // checks decided values; nil: a gate that takes a value with a schema does not open

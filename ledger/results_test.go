@@ -29,8 +29,8 @@ func stepsTo(t *testing.T, l *ledger.Ledger, thread string, values ...string) []
 	return must.Get(ledger.Steps(t.Context(), l, c.Checkpoint))(t)
 }
 
-// TestStepResults: each result is read at its event's place, within a bound on all of them. What is gone
-// or sealed says so, and a store that fails is an error.
+// TestStepResults: each result is read at its event's place, within a bound on all of them. A result that
+// is gone or sealed says so, and a store that fails is an error.
 func TestStepResults(t *testing.T) {
 	store := memstore.New()
 	l := must.Get(ledger.Open(store, nil))(t)

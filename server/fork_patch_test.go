@@ -12,7 +12,7 @@ import (
 )
 
 // TestForkByPatch changes a state by a JSON Patch and by a merge patch, of parts and of one opaque
-// value. What a patch does not touch keeps its bytes, and one that does not fit names the path.
+// value. A part that a patch does not touch keeps its bytes, and one that does not fit names the path.
 func TestForkByPatch(t *testing.T) {
 	h := open(t, nil)
 	part := func(v string) posthouse.Value { return posthouse.Value{Codec: "json", Data: []byte(v)} }

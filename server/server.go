@@ -79,7 +79,7 @@ type Options struct {
 	Limits       Limits                 // sizes, times and numbers
 	Logger       *slog.Logger           // one line a request, and causes of failures; default: discarded
 	SignIn       signin.Provider        // by whom people log in without a token; nil: with tokens only
-	Tracer       trace.Tracer           // makes a span of each request; the Ledger's makes those of runs; nil: nobody traces
+	Tracer       trace.Tracer           // makes a span of each request; the Ledger's makes those of runs; nil: there are no spans
 	TraceURL     string                 // where people look at traces, with {traceId} for a trace's id; an http or https URL; "": nowhere
 	LogLevel     *slog.LevelVar         // of Logger, for operators to set; nil: it stays as it is
 	Profiles     bool                   // operators may read profiles of the process at /debug/pprof/

@@ -28,7 +28,7 @@ func readLater(t testing.TB) *goldenFile {
 	return g
 }
 
-// TestLaterIsWritten writes the second golden file, when asked and if there is none.
+// TestLaterIsWritten writes the second golden file, when asked and if there is no such file.
 func TestLaterIsWritten(t *testing.T) {
 	if _, err := os.Stat(laterPath); err == nil || !*update {
 		return
@@ -90,7 +90,7 @@ func readSettled(t testing.TB) *goldenFile {
 	return g
 }
 
-// TestSettledIsWritten writes the third golden file, when asked and if there is none.
+// TestSettledIsWritten writes the third golden file, when asked and if there is no such file.
 func TestSettledIsWritten(t *testing.T) {
 	if _, err := os.Stat(settledPath); err == nil || !*update {
 		return

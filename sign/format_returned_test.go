@@ -22,7 +22,7 @@ func readReturned(t testing.TB) *goldenFile {
 	return g
 }
 
-// TestReturnedIsWritten writes the golden file, when asked and if there is none.
+// TestReturnedIsWritten writes the golden file, when asked and if there is no such file.
 func TestReturnedIsWritten(t *testing.T) {
 	if _, err := os.Stat(returnedPath); err == nil || !*update {
 		return

@@ -62,7 +62,8 @@ func (r *records) act(ctx context.Context, a *handler.Action) (v posthouse.Value
 		case begun.Unknown > 0 && a.Reconcile != nil:
 			found := &task.Found{Attempt: begun.Unknown}
 			result, done, err := a.Reconcile(ctx, begun.Gate)
-			if found.Done = done && err == nil; found.Done { // else people are asked
+			found.Done = done && err == nil
+			if found.Done { // else people are asked
 				found.Result = &result
 			}
 			b.Found = found
@@ -94,7 +95,7 @@ func (r *records) run(ctx context.Context, a *handler.Action, nonce string, begu
 		v, err = a.Run(handler.WithKey(handler.With(ctx, inStep{&r.e.notes}), begun.Key), begun.Gate)
 	}
 	if began && err != nil && r.e.ctx.Err() != nil {
-		return v, err // the claim is over, and nobody hears the end
+		return v, err // the claim is over, and its end is not heard
 	}
 	if err != nil && a.Reconcile != nil && ctx.Err() == nil && began && !effect.IsNotDone(err) {
 		if found, done, cannot := a.Reconcile(ctx, begun.Gate); cannot == nil && done {

@@ -144,7 +144,7 @@ func Retire(path, id string) error {
 }
 
 // CanRetire returns why [Retire] would refuse to take a key out: [posthouse.ErrNotFound] if there is
-// none of that id, [posthouse.ErrConflict] if it is the current one.
+// no key of that id, [posthouse.ErrConflict] if it is the current one.
 func (k *Keys) CanRetire(id string) error {
 	switch {
 	case k.keys[id] == nil:

@@ -37,8 +37,8 @@ func (u *HandlerUse) Step(effect, what string, n uint32, class posthouse.Effect,
 // ErrMoved says that the log went on since it was read.
 var ErrMoved = errors.New("the log has moved")
 
-// RecordUse puts the records of a handler's effect on record in one entry, unless the log went
-// on behind tail: what was read of it then decided what is recorded. [ErrMoved]. Other errors are
+// RecordUse puts the records of a handler's effect on record in one entry, unless the log continued
+// after tail: what was read of it then decided what is recorded. [ErrMoved]. Other errors are
 // those of [TaskSteps.Record].
 func (t *TaskSteps) RecordUse(ctx context.Context, c *Committer, at GateRef, tail uint64, steps []posthouse.Step) error {
 	_, err := Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {

@@ -95,7 +95,7 @@ func hasTrail(tx *core.Tx) bool {
 }
 
 // Remind records that reminders of a gate are due: once for all that are, so that a clock that
-// jumps reminds once. [posthouse.ErrConflict] if none is due. For a gate that does not wait it fails
+// jumps reminds once. [posthouse.ErrConflict] if no reminder is due. For a gate that does not wait it fails
 // like [ledger.Ledger.Decide].
 func Remind(ctx context.Context, c *Committer, gate posthouse.ID) (*posthouse.Gate, error) {
 	return Assign(ctx, c, GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {

@@ -66,7 +66,7 @@ func outcomeOf(name string) int {
 
 // A Mark is what a record of an attempt holds.
 type Mark struct {
-	Error string       `json:"error"` // what the function returned; "" if nobody saw its end
+	Error string       `json:"error"` // what the function returned; "" if its end is not known
 	Call  posthouse.ID `json:"call"`  // of RecordClaimed and RecordUndone: the task
 	Gate  posthouse.ID `json:"gate"`  // and the gate of its attempt
 

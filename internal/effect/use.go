@@ -155,7 +155,7 @@ func (u *Use) settle(number int, event, otherwise Event) {
 // maxParts bounds how many parts of an effect are named.
 const maxParts = 20
 
-// Inner adds a step's result within the function. What was only read or computed is no part of
+// Inner adds a step's result within the function. A result that was only read or computed is no part of
 // the effect.
 func (u *Use) Inner(name string, class posthouse.Effect) {
 	if class != posthouse.EffectPure && class != posthouse.EffectRead && len(u.parts) < maxParts {
@@ -250,7 +250,8 @@ func (u *Use) answer(attempts int, v posthouse.Verdict) {
 			a.state = Next(a.state, e)
 		}
 	}
-	if u.claims = nil; e == Redo {
+	u.claims = nil
+	if e == Redo {
 		u.settled = u.at
 	}
 }
@@ -377,7 +378,7 @@ func (u *Use) Failed() (n int) {
 	return n
 }
 
-// Error returns what the newest attempt of unknown outcome returned, "" if nobody saw its end.
+// Error returns what the newest attempt of unknown outcome returned, "" if its end is not known.
 func (u *Use) Error() string {
 	for i := range slices.Backward(u.attempts) {
 		if a := &u.attempts[i]; a.state == Unknown && a.err != "" {
@@ -388,7 +389,7 @@ func (u *Use) Error() string {
 }
 
 // Question returns the newest question about the outcome of the attempts so far, and whether it is
-// open. "" if nobody was asked.
+// open. "" if there is no such question.
 func (u *Use) Question() (gate posthouse.ID, open bool) {
 	for i := range slices.Backward(u.outcomes) {
 		if o := &u.outcomes[i]; o.attempts >= u.numbers || o.open {

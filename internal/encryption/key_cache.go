@@ -77,7 +77,7 @@ func (v *Vault) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
 }
 
 // DropKeysUpTo removes the data keys of a thread's generations up to the given one.
-// What was sealed with them cannot be opened any more, not even in a backup of the
+// Bytes that were sealed with them cannot be opened any more, not even in a backup of the
 // log.
 func (v *Vault) DropKeysUpTo(ctx context.Context, thread string, upTo uint32) error {
 	for g := uint32(1); g <= upTo; g++ {
@@ -88,7 +88,7 @@ func (v *Vault) DropKeysUpTo(ctx context.Context, thread string, upTo uint32) er
 	return nil
 }
 
-// DropKey removes one data key. What was sealed with it cannot be opened any more.
+// DropKey removes one data key. Bytes that were sealed with it cannot be opened any more.
 func (v *Vault) DropKey(ctx context.Context, of DataKeyOf) error {
 	v.Keys.forget(of)
 	_, err := v.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})

@@ -14,7 +14,7 @@ type horizon struct {
 
 	mu    sync.Mutex
 	limit uint64                // the last entry that is seen
-	next  uint64                // the first entry after it that a wait of this case was over in; 0: there is none
+	next  uint64                // the first entry after it that a wait of this case was over in; 0: there is no such entry
 	read  bool                  // this case was given something that is on record
 	given map[posthouse.ID]bool // waits and questions whose end the program was given
 }

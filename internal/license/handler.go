@@ -132,7 +132,7 @@ func (t *Task) Resolve(ctx context.Context, q Questions, u *handler.Use, reconci
 func (t *Task) settle(ctx context.Context, q Questions, u *handler.Use, g *posthouse.Gate, reconcile func(*posthouse.Gate, int) (bool, error), out *Resolution) (done bool, err error) {
 	s := t.State(u)
 	state := s.Use.State()
-	if state == effect.Begun { // nobody will see its end
+	if state == effect.Begun { // its end will not be known
 		state = effect.Next(state, effect.Lost)
 	}
 	if state != effect.Unknown && state != effect.Done && state != effect.GivenUp {

@@ -25,7 +25,7 @@ func (r *Reader) Outcome(ctx context.Context, c *commit.Committer, name string, 
 }
 
 // OutcomeNote says why people are asked about attempts, and what is on record of them. cause is
-// what the function returned, nil if nobody saw its end.
+// what the function returned, nil if its end is not known.
 func OutcomeNote(u *effect.Use, cause error) string {
 	note := "Nobody saw how it ended."
 	if cause != nil {

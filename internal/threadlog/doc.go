@@ -11,5 +11,5 @@
 // the log grows. A [Tree] is all checkpoints of a thread: their parents, and the bodies that
 // each needs.
 //
-// The package appends nothing. What a process knows between reads is package core's.
+// The package appends nothing. The memory of a process between reads is package core's.
 package threadlog

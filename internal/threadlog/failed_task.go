@@ -40,8 +40,8 @@ type beginnings struct {
 	first map[string]uint64
 }
 
-// wentOn reports whether an execution did something after the failure of a task. What had
-// begun beside the task before does not count, and neither does that a call around it failed.
+// wentOn reports whether an execution did something after the failure of a task. Work that
+// had begun next to the task before does not count, and neither does that a call around it failed.
 func (b beginnings) wentOn(g *posthouse.Gate) bool {
 	task := call(g.Name, g.Occurrence) + nested
 	after := func(name string, n uint32, seq uint64) bool {
@@ -101,7 +101,7 @@ func besideCall(name, task string) string {
 	return ""
 }
 
-// within returns the entry of the first record within a call, 0 without one.
+// within returns the entry of the first record within a call, 0 without such a record.
 func (b beginnings) within(outer string) uint64 {
 	seq, known := b.first[outer]
 	if known || outer == "" {

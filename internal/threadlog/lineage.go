@@ -29,7 +29,7 @@ func (l Lineage) Sees(branch string, seq uint64) bool {
 const maxAhead = 512
 
 // lookAhead reads headers up to an entry, which may be needed one after the other: a flow
-// waits many times in one execution. What cannot be read may not be needed.
+// waits many times in one execution. An entry that cannot be read may not be needed.
 func (r *Reader) lookAhead(to, n uint64) {
 	if n > 1 {
 		r.makeRoom()
@@ -128,7 +128,7 @@ func (r *Reader) executionStart(root *posthouse.Header) (from uint64, err error)
 }
 
 // AsksAgain reports whether an entry holds an update, or a state saved by hand, in the middle of
-// a step. Behind it an execution does not know gates that are [posthouse.Gate.Unanswered].
+// a step. After it an execution does not know gates that are [posthouse.Gate.Unanswered].
 func (l Lineage) AsksAgain(e *posthouse.Entry, recs []posthouse.Record) bool {
 	return slices.ContainsFunc(recs, func(r posthouse.Record) bool {
 		c := r.Checkpoint

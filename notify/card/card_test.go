@@ -46,7 +46,7 @@ func TestCards(t *testing.T) {
 	}
 }
 
-// What is not all shown says so, and the card is not whole.
+// A text that is not all shown says so, and the card is not whole.
 func TestCutsAreSeen(t *testing.T) {
 	long := strings.Repeat("ä", 3000)
 	for name, g := range map[string]*notify.Gate{

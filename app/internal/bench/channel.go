@@ -21,7 +21,7 @@ type receiver struct {
 	took   func(*notify.Event)
 }
 
-// newReceiver starts a receiver that calls took for each message whose signature holds.
+// newReceiver starts a receiver that calls took for each message with a signature that holds.
 func newReceiver(took func(*notify.Event)) (*receiver, error) {
 	secret := webhook.NewSecret()
 	key, err := webhook.ParseSecret(secret)

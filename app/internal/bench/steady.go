@@ -25,7 +25,7 @@ const (
 )
 
 // steady keeps a server busy for Options.Duration, and looks at its live memory and at what it does
-// meanwhile. The first half is for caches to fill.
+// at the same time. The first half is for caches to fill.
 func steady(s *session) (err error) {
 	var told atomic.Int64
 	r, err := newReceiver(func(*notify.Event) { told.Add(1) })

@@ -49,7 +49,7 @@ type Host struct {
 	store    posthouse.Store
 	runner   *runner.Runner
 	tasks    *dispatch.Dispatcher
-	notifier *notify.Notifier // nil: nobody is told of anything
+	notifier *notify.Notifier // nil: no message is sent
 	log      *slog.Logger
 	beside   []func(context.Context) error // what runs beside the server; an error ends the host
 	rotating bool                          // there are encryption keys of the past

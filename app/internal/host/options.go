@@ -83,7 +83,7 @@ type Options struct {
 	MaxState    int64 // bytes; 0 is the Ledger's default
 
 	// DrainTimeout is how long requests and threads that run may go on when the host is to end.
-	// What is cut off then goes on at the next start. 0 is DefaultDrainTimeout.
+	// Work that is cut off then continues at the next start. 0 is DefaultDrainTimeout.
 	DrainTimeout time.Duration
 
 	// SignIn is the provider by which people log in, as OpenSignIn opens it; nil: with tokens only.

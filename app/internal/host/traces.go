@@ -29,7 +29,7 @@ func (h *Host) openTraces(ctx context.Context, o *Options, lo *ledger.Options) e
 	return nil
 }
 
-// closeTraces sends what was traced last. What cannot be sent is lost, and logged: a host that
+// closeTraces sends what was traced last. A trace that cannot be sent is lost, and logged: a host that
 // ended well has ended well.
 func (h *Host) closeTraces() {
 	if h.exporter == nil {

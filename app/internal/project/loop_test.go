@@ -94,7 +94,7 @@ func TestProgramEndsWithItsLoop(t *testing.T) {
 	}
 	_ = loop.Wait()                                       // it was killed
 	_ = out.SetReadDeadline(time.Now().Add(time.Minute))  // it is a pipe
-	if _, err := io.Copy(io.Discard, lines); err != nil { // it ends when nobody has the other end
+	if _, err := io.Copy(io.Discard, lines); err != nil { // it ends when the other end is closed
 		t.Errorf("the program goes on: %v", err)
 		if p, err := os.FindProcess(pid); err == nil {
 			_ = p.Kill()

@@ -13,7 +13,7 @@ type Settings struct {
 	VariableOf func(flag string) string        // the name of a flag's variable
 	FallsBack  func(f *pflag.Flag) []string    // variables that a flag falls back on, first to last
 	InFile     []string                        // flags that a configuration file may have
-	Secret     func(flag string) (file string) // the variable that names a file with a flag's value; "" is none
+	Secret     func(flag string) (file string) // the variable that names a file with a flag's value; "" if there is no such variable
 	Others     []Variable                      // variables that are no flag's
 	Kept       []File                          // of the data directory
 }

@@ -13,8 +13,8 @@ func printed(columns int, head []string, rows ...[]string) (lines []string) {
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 }
 
-// TestTablesFit: on a terminal no line is wider than it, ids keep beginning and end, and where nobody
-// looks nothing is shortened.
+// TestTablesFit: on a terminal no line is wider than it, ids keep beginning and end, and without a
+// terminal nothing is shortened.
 func TestTablesFit(t *testing.T) {
 	id := func(n int) string { return fmt.Sprintf("019a2b3c-1111-7222-8333-%012x", n) }
 	rows := func() [][]string {
@@ -70,7 +70,7 @@ func TestNarrowTerminals(t *testing.T) {
 	}
 }
 
-// TestChoose: a number of the list is a choice, anything else is none, and each question reads
+// TestChoose: a number of the list is a choice, anything else is no choice, and each question reads
 // its own line.
 func TestChoose(t *testing.T) {
 	var out bytes.Buffer

@@ -48,7 +48,7 @@ func EventLine(e *posthouse.Event) string {
 	return e.Kind.String()
 }
 
-// after returns text after a word, or nothing without one.
+// after returns text after a word, or nothing without the word.
 func after(word, text string) string {
 	if text == "" {
 		return ""

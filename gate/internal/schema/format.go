@@ -14,7 +14,7 @@ type width struct {
 	signed bool
 }
 
-// widthOf returns the width of a format, nil if it is none.
+// widthOf returns the width of a format, nil if it is no such format.
 func widthOf(format string) *width {
 	name, unsigned := strings.CutPrefix(format, "u")
 	bits, ok := strings.CutPrefix(name, "int")

@@ -16,7 +16,7 @@ func (f *Fields) Write(b []byte) { f.out, f.writing = b, true }
 // Writing reports whether f writes.
 func (f *Fields) Writing() bool { return f.writing }
 
-// Written returns what Write began with, and the fields behind it.
+// Written returns what Write began with, and the fields after it.
 func (f *Fields) Written() []byte { return f.out }
 
 // Octet is a single byte.
@@ -162,7 +162,7 @@ func (f *Fields) Fixed(p []byte) {
 // MaxMillis is the end of the year 9999, the last that JSON times can have.
 const MaxMillis = 253402300799999
 
-// Moment is a time in milliseconds, 0 for none. One before the second millisecond of 1970 is
+// Moment is a time in milliseconds, 0 for no time. One before the second millisecond of 1970 is
 // written as the first.
 func (f *Fields) Moment(t *time.Time) {
 	switch {

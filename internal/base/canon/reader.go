@@ -207,8 +207,8 @@ func (r *Reader) Map() map[string]string {
 	return m
 }
 
-// UintAt reads a minimal varint of at most 63 bits at b[at:], without a Reader. Where there is
-// none, next is at least [Beyond].
+// UintAt reads a minimal varint of at most 63 bits at b[at:], without a Reader. If there is
+// no varint, next is at least [Beyond].
 func UintAt(b []byte, at int) (v uint64, next int) {
 	for shift := 0; at < len(b) && shift < 63; shift += 7 {
 		c := b[at]

@@ -2,7 +2,7 @@ package text
 
 import "strings"
 
-// WentOn is why a gate is withdrawn whose branch goes on without its answer.
+// WentOn is why a gate is withdrawn if its branch continues without its answer.
 const WentOn = "the branch went on without it"
 
 // Paused is why the gate of a task is withdrawn that an operator pauses: another takes its place.
@@ -12,7 +12,7 @@ const Paused = "paused"
 // has all of it.
 const maxWhy = 200
 
-// BranchCancelled is why a gate is withdrawn whose branch was cancelled: by is who cancelled it
+// BranchCancelled is why a gate is withdrawn if its branch was cancelled: by is who cancelled it
 // and reason is why. Both may be empty. A reason of more than 200 bytes is cut.
 func BranchCancelled(by, reason string) string {
 	s := "the branch was cancelled"

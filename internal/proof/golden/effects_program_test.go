@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/step"
 )
 
-// A deal is the input of the flow behind the stores with effects. Way says how its payment is made.
+// A deal is the input of the flow of the stores with effects. Way says how its payment is made.
 type deal struct {
 	Way    string
 	Amount int

@@ -292,8 +292,8 @@ var olderEnds = map[string]end{
 	"away-lost-done": stays,
 }
 
-// TestEffectsGoOn resumes each thread, again and again, as a deploy does with all that are not done. What was
-// done is not done again, and what people said counts.
+// TestEffectsGoOn resumes each thread, again and again, as a deploy does with all that are not done. An effect
+// that was done is not done again, and what people said counts.
 func TestEffectsGoOn(t *testing.T) {
 	onEffectStores(t, func(t *testing.T, g goldenStore, store posthouse.Store) {
 		l, c := g.ledger(t, store)

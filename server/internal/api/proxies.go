@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/limit"
 )
 
-// Proxies are the addresses of proxies in front of the server, whose headers say where a request
+// Proxies are the addresses of proxies in front of the server. Their headers say where a request
 // came from.
 type Proxies []netip.Prefix
 
@@ -29,7 +29,7 @@ func (ps Proxies) Trusts(address string) bool {
 
 // Client returns the address of the client of a request, without its port. It is the peer, or the
 // last address of X-Forwarded-For that is no trusted proxy's, if only trusted proxies are behind it.
-// What a client writes into that header itself comes before it, and counts for nothing.
+// An address that a client itself writes into that header comes before it, and counts for nothing.
 func (ps Proxies) Client(r *http.Request) string {
 	client := limit.Host(r.RemoteAddr)
 	if !ps.Trusts(client) {

@@ -52,7 +52,7 @@ type Reserved struct {
 	At time.Time    // when the first attempt began, by the Ledger's clock in that process
 
 	// Again says that an earlier attempt did not get to its answer: the process was lost, or it
-	// failed. What it was to do may be on record.
+	// failed. Its work may be on record.
 	Again bool
 }
 

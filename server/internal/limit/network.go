@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// Host returns an address without its port; "" if it is none.
+// Host returns an address without its port; "" if it is no address.
 func Host(hostport string) string {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -20,7 +20,8 @@ func Network(address string) string {
 	if err != nil {
 		return address
 	}
-	if a = a.Unmap().WithZone(""); a.Is4() {
+	a = a.Unmap().WithZone("")
+	if a.Is4() {
 		return a.String()
 	}
 	p, err := a.Prefix(64)

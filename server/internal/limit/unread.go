@@ -97,7 +97,7 @@ func (o *unread) has(w *write) bool {
 	return false
 }
 
-// oldest returns the write with bytes that waits longest, other than w; nil if there is none.
+// oldest returns the write with bytes that waits longest, other than w; nil if there is no such write.
 func (o *unread) oldest(w *write) *write {
 	for _, x := range o.writes {
 		if x != w && x.size > 0 {

@@ -35,7 +35,7 @@ type Watched struct {
 	Ledger  *ledger.Ledger
 	Tasks   task.Gauged // nil: there is no engine of tasks here
 	Streams *limit.Quota
-	// Notifier has counts of deliveries; nil: nobody is told of anything.
+	// Notifier has counts of deliveries; nil: no message is sent.
 	Notifier interface{ Metrics() []byte }
 	Version  string
 	Now      func() time.Time

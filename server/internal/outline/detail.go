@@ -68,7 +68,7 @@ type detailer struct {
 	waits    map[posthouse.ID]*Wait
 	branches map[string][]uint64 // entries with checkpoints, ascending
 	noted    map[string]uint64   // the newest entry with a line since the last checkpoint of a branch
-	lineAt   []uint64            // the entries that have the rows' lines; 0: there is none
+	lineAt   []uint64            // the entries that have the rows' lines; 0: there is no such entry
 	tried    map[string]try      // attempts that failed since the last checkpoint of a branch
 	errorAt  []uint64            // the entries that have the rows' last errors; 0: no error
 	stored   map[uint64]int      // bytes of entries that have a line or an error

@@ -52,7 +52,7 @@ func Decode(data []byte, v any) error {
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "body", Message: "cannot be read as JSON", Err: err}
 }
 
-// memberOf returns the first name of a member of an object that has a text, "body" if there is none.
+// memberOf returns the first name of a member of an object that has a text, "body" if there is no such member.
 func memberOf(data []byte, text string) string {
 	var members map[string]any
 	if err := json.Unmarshal(data, &members); err != nil {

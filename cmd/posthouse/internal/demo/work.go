@@ -95,7 +95,7 @@ func (l letters) Replay(ctx context.Context, id string) error {
 	return l.Remove(ctx, id)
 }
 
-// Letters returns a box with messages of workers that nobody could read.
+// Letters returns a box with messages of workers that could not be read.
 func Letters() deadletter.Box {
 	ago := 5 * time.Hour
 	box := deadletter.NewMemory(func() time.Time { return time.Now().Add(-ago) })

@@ -177,7 +177,7 @@ func (l *Log) AddOpened(g *posthouse.Gate) {
 	l.QuestionOf(g.ID).Ask()
 }
 
-// QuestionOf returns the question with a gate, nil if there is none.
+// QuestionOf returns the question with a gate, nil if there is no such question.
 func (l *Log) QuestionOf(id posthouse.ID) *Question {
 	if l == nil {
 		return nil

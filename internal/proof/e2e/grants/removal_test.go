@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// thread returns one of the threads, "" if there are none.
+// thread returns one of the threads, "" if there is no thread.
 func (w *world) thread(rnd *rand.Rand) string {
 	all := w.branches()
 	if len(all) == 0 {
@@ -23,7 +23,7 @@ func (w *world) thread(rnd *rand.Rand) string {
 	return anyOf(rnd, all)[0]
 }
 
-// release closes a thread's generation. What runs in it goes on in the next one from the start.
+// release closes a thread's generation. A program that runs in it continues in the next one from the start.
 func (w *world) release(rnd *rand.Rand) {
 	thread := w.thread(rnd)
 	if thread == "" {
