@@ -58,7 +58,7 @@ var linked = map[string]string{
 
 // proof are packages of this module that are for tests alone.
 var proof = []string{
-	"internal/proof/certtest", "internal/proof/chaos", "internal/proof/damage", "internal/proof/differential", "internal/proof/dying", "internal/proof/e2e", "internal/proof/golden",
+	"internal/proof/certtest", "internal/proof/chaos", "internal/proof/damage", "internal/proof/differential", "internal/proof/dying", "internal/proof/e2e", "internal/proof/erased", "internal/proof/golden",
 	"internal/proof/history", "internal/proof/must", "internal/proof/pgtest", "internal/proof/powercut", "internal/proof/record", "internal/proof/redistest", "internal/proof/s3test", "internal/proof/service",
 	"internal/proof/site", "internal/proof/stalling", "internal/proof", "store/lineartest",
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/proof/must"
@@ -21,9 +20,15 @@ import (
 // Marker is in everything that is written and then deleted.
 const Marker = "erase-me-4711-grapefruit"
 
+// TB is what a test gives.
+type TB interface {
+	must.TB
+	Errorf(format string, args ...any)
+}
+
 // Run writes threads and slots with the marker to the store in a directory, deletes one after the other, and
 // looks for it in all files each time, while the store is open.
-func Run(t *testing.T, dir string, store posthouse.Store) {
+func Run(t TB, dir string, store posthouse.Store) {
 	ctx := context.Background()
 	l := must.Get(ledger.Open(store, nil))(t)
 	kept := must.Get(l.Commit(ctx, draft("kept", "something else")))(t)
@@ -66,7 +71,7 @@ func draft(thread, text string) *ledger.Draft {
 }
 
 // Find returns the files below a directory that have a text, as it is or in UTF-16.
-func Find(t *testing.T, dir, text string) (places []string) {
+func Find(t TB, dir, text string) (places []string) {
 	t.Helper()
 	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
