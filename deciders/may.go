@@ -146,7 +146,7 @@ func NotDecided() error {
 }
 
 // MayWithdraw returns why a person who is no operator may not withdraw an open gate, or nil: it is not their
-// request, or it asks nobody.
+// request, or it asks no person.
 func MayWithdraw(g *posthouse.Gate, name string) error {
 	forbidden := func(message, hint string) error {
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: message, Hint: hint}

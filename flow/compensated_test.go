@@ -40,7 +40,7 @@ func (s *saga) want(t *testing.T, want string) {
 	}
 }
 
-// TestCompensatedStands: a failure behind which the program recorded something is not made again,
+// TestCompensatedStands: a failure after which the program recorded something is not made again,
 // whatever error ended the run.
 func TestCompensatedStands(t *testing.T) {
 	for name, after := range map[string]func(context.Context, *saga, error) error{
@@ -87,7 +87,7 @@ func TestCompensatedStands(t *testing.T) {
 	}
 }
 
-// TestLastFailureIsMadeAgain: with no more than notes and results of class read behind it, the
+// TestLastFailureIsMadeAgain: with no more than notes and results of class read after it, the
 // last failure on record of a failed run does not stand.
 func TestLastFailureIsMadeAgain(t *testing.T) {
 	w, s := newWorld(t), &saga{broken: true}
@@ -112,8 +112,8 @@ func TestLastFailureIsMadeAgain(t *testing.T) {
 	s.want(t, "[ship look ship]")
 }
 
-// TestOnlyTheCodeThatHadTheError: what runs beside a failed step, or in another item, is not
-// behind it. The code after the items is.
+// TestOnlyTheCodeThatHadTheError: what runs beside a failed step, or in another item, does not
+// follow it. The code after the items does.
 func TestOnlyTheCodeThatHadTheError(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		w, s := newWorld(t), &saga{broken: true}
@@ -162,7 +162,7 @@ func TestCompensatedWithinAStep(t *testing.T) {
 	s.want(t, "[ship refund]")
 }
 
-// TestFailureBehindAFallback: the run that failed later, in a step without anything behind it,
+// TestFailureBehindAFallback: the run that failed later, in a step without anything after it,
 // makes that step again, and not the one with the fallback.
 func TestFailureBehindAFallback(t *testing.T) {
 	w, s := newWorld(t), &saga{broken: true}
@@ -194,7 +194,7 @@ func TestFailureBehindAFallback(t *testing.T) {
 }
 
 // TestRestartOfACompensated: the way out is a restart of the step, which lists what stays done, or a
-// fork. An effect that stays behind the failure has to be agreed to.
+// fork. An effect that stays after the failure has to be agreed to.
 func TestRestartOfACompensated(t *testing.T) {
 	for _, class := range []posthouse.Effect{posthouse.EffectUnset, posthouse.EffectExternal} {
 		w, s := newWorld(t), &saga{broken: true}
@@ -243,7 +243,7 @@ func TestRestartOfACompensated(t *testing.T) {
 	}
 }
 
-// TestQuestionBehindAFailure: a question, a wait and a sleep are something behind it, too.
+// TestQuestionBehindAFailure: a question, a wait and a sleep are something after it, too.
 func TestQuestionBehindAFailure(t *testing.T) {
 	for name, wait := range map[string]func(context.Context) error{
 		"question": func(ctx context.Context) error {

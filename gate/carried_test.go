@@ -69,8 +69,8 @@ func called[In any](t *testing.T, in In, policy gate.Policy, answers ...posthous
 
 var approve = posthouse.Decision{Verdict: posthouse.Approve}
 
-// TestRequireHidesNothingFromPeople: what the JSON of the arguments does not carry, nobody sees, and
-// it does not reach the tool.
+// TestRequireHidesNothingFromPeople: no person sees a field that the JSON of the arguments does
+// not carry, and it does not reach the tool.
 func TestRequireHidesNothingFromPeople(t *testing.T) {
 	in := transfer{To: "bob", Amount: 1, Hidden: 99999, secret: "mallory", Call: func() {}, Map: map[string]*place{"a": {City: "Bern", hidden: true}}}
 	ran, asked, _, err := called(t, in, nil, approve)

@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// TestCompensatedNode: a node's Retry ends with a failure behind which something is on record, at
+// TestCompensatedNode: a node's Retry ends with a failure after which something is on record, at
 // once, and so does a resume. A step that failed after a fallback is tried again.
 func TestCompensatedNode(t *testing.T) {
 	type state struct{ Out string }

@@ -145,7 +145,8 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			if err := t.takeWrites(o); err != nil {
 				return o.finish(taskFailed, err)
 			}
-			if err = t.leadOn(o, may); err == nil {
+			err = t.leadOn(o, may)
+			if err == nil {
 				return o
 			}
 		}

@@ -23,7 +23,7 @@ type ForkPlan struct {
 	Acts    []ForkStep     `json:"acts"`    // those of Again and Tried that act on the world: of class write or external
 
 	// Stands are the calls that failed on the source's branch after the checkpoint. The fork makes them
-	// again. What the source did because of the failure is in Behind: it stays done.
+	// again. The source's work because of the failure is in Behind: it stays done.
 	Stands []StandingFailure `json:"stands"`
 
 	Asks []ForkGate `json:"asks"`           // questions that the fork asks at once, or again

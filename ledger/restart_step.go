@@ -28,11 +28,11 @@ type RestartedStep struct {
 	Dropped    []posthouse.StepRecord // results that do not count any more
 	Kept       []posthouse.StepRecord // effects on the world and people's answers, which the program finds by name
 
-	// Stands are the calls that failed and are made again. What the program did because of the
+	// Stands are the calls that failed and are made again. The program's work because of the
 	// failure is in Behind: it stays done, also where its result is dropped.
 	Stands []StandingFailure
 
-	kept, failed string // the first effect that stays behind a failure, and the call that failed
+	kept, failed string // the first effect that stays after a failure, and the call that failed
 }
 
 // RestartStep begins the unfinished executions at a branch's head from their top and drops
@@ -51,7 +51,7 @@ type RestartedStep struct {
 // because of that.
 //
 // [posthouse.ErrNotFound]; [posthouse.ErrConflict] unless the checkpoint is its
-// branch's head and has something unfinished, and for a kept effect behind a failure without
+// branch's head and has something unfinished, and for a kept effect after a failure without
 // KeepDone; [posthouse.ErrBusy] while a run has the
 // thread; and the errors of [Ledger.Commit].
 func (l *Ledger) RestartStep(ctx context.Context, checkpoint posthouse.ID, o *RestartStepOptions) (*RestartedStep, error) {

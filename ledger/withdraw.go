@@ -18,7 +18,7 @@ type Withdrawal struct {
 	Reason string // at most 4,000 bytes
 
 	// Operator says that By, or Actor, operates the store. The caller has checked that: the Ledger knows no
-	// roles. An operator may withdraw any gate, also a wait that asks nobody.
+	// roles. An operator may withdraw any gate, also a wait that asks no person.
 	Operator bool
 
 	Shown posthouse.Hash // of the gate that was looked at; zero: not checked

@@ -17,7 +17,7 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// A faulty is a store whose watches fail, each after a number of entries, until all have failed.
+// A faulty is a store with watches that fail, each after a number of entries, until all have failed.
 type faulty struct {
 	posthouse.Store
 	failures atomic.Int32
@@ -91,7 +91,7 @@ func TestAFailureInAScanTellsNoHistory(t *testing.T) {
 }
 
 // In a copied store old entries follow new ones. A restart in between, with a cursor there, tells
-// none of the old.
+// no old one.
 func TestARestartInAScanTellsNoHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)

@@ -41,7 +41,7 @@ func TestAccessOnRecord(t *testing.T) {
 	}
 	cookie := h.login(tokens.Approver)
 	h.send(ask{method: "POST", path: "/logout", as: "-", header: append(form, "Cookie: "+cookie.String())}).want(http.StatusSeeOther)
-	h.send(ask{method: "POST", path: "/logout", as: "-", header: append(form, "Cookie: "+cookie.String())}) // nobody is logged in
+	h.send(ask{method: "POST", path: "/logout", as: "-", header: append(form, "Cookie: "+cookie.String())}) // no person is logged in
 	code, err := h.server.LoginLink(h.secrets[tokens.Operator])
 	must.Do(t, err)
 	_, code, _ = strings.Cut(code, "#code=")

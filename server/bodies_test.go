@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// slowly sends a POST whose body is longer than what is sent of it, and returns the connection.
+// slowly sends a POST with a body that is longer than what is sent of it, and returns the connection.
 func (h *testServer) slowly(path, token, media string, length int, sent string) net.Conn {
 	h.t.Helper()
 	c, err := net.Dial("tcp", h.http.Listener.Addr().String())

@@ -80,7 +80,7 @@ func TestDelegate(t *testing.T) {
 	}
 }
 
-// A typo is taken with a warning and taken back; a person whose role does not allow to decide is refused.
+// A typo is taken with a warning and taken back; a person with a role that does not allow to decide is refused.
 func TestTakeBack(t *testing.T) {
 	h := open(t, nil)
 	g := h.asking("t1", posthouse.Gate{Assignees: []string{"approver-token", "bob"}, RequestedBy: "mallory"})

@@ -35,7 +35,7 @@ type Made struct {
 
 	Left []posthouse.ID // gates of other threads that the branch no longer waits for
 
-	Caller string // the thread that may wait for the end of this one, which the commit is; "" for none
+	Caller string // the thread that may wait for the end of this one, which the commit is; "" for no thread
 }
 
 // A stage is one step of a commit, and whether this plan takes it.

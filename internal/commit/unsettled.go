@@ -123,7 +123,7 @@ func hasResult(x *threadlog.Execution, call string) bool {
 	})
 }
 
-// askAbandoned asks people about effects that the end of a branch leaves behind: nothing of the
+// askAbandoned asks people about effects that the end of a branch leaves: nothing of the
 // program runs any more that would.
 func (c *Commit) askAbandoned() error {
 	return eachUnsettled(c.tx, c.plan.Branch, func(u *unsettled) error {
@@ -158,7 +158,7 @@ func (p *Plan) ends() bool {
 	return p.Checkpoint != nil && !p.Copy && (p.Cancel || p.Checkpoint.Kind == posthouse.KindFail)
 }
 
-// checkSettled is [CheckSettled] for a plan that leaves effects behind.
+// checkSettled is [CheckSettled] for a plan that leaves effects.
 func (c *Commit) checkSettled() error {
 	branch := c.plan.Branch
 	if c.plan.Release != nil {

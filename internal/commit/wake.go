@@ -14,7 +14,7 @@ const (
 	labelCalled = "called" // the thread itself: a fork and a copy take labels along
 )
 
-// CallerOf returns the thread that called a thread and may wait for it, "" for none.
+// CallerOf returns the thread that called a thread and may wait for it, "" for no thread.
 func CallerOf(info *posthouse.ThreadInfo) string {
 	if info == nil || info.Labels[labelCalled] != info.Thread {
 		return ""

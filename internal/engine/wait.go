@@ -161,7 +161,7 @@ func failedWith(h *posthouse.Header, err error) bool {
 }
 
 // takeSignal records and returns the value of a signal that is there already, nil
-// if there is none. The record has a name of its own.
+// if there is no signal. The record has a name of its own.
 func (w *wait) takeSignal(ctx context.Context, name string, latch bool, as string, n uint32) (json.RawMessage, error) {
 	t := w.task
 	if err := context.Cause(ctx); err != nil {

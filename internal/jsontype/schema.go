@@ -255,7 +255,7 @@ func pointer(name string) string {
 	return out.String()
 }
 
-// ordered is a JSON object whose members keep their order.
+// ordered is a JSON object with members that keep their order.
 type ordered []member
 
 type member struct {

@@ -86,7 +86,8 @@ func TestTokensFileVersion(t *testing.T) {
 		must.Do(t, json.Unmarshal(data, &v))
 		return v
 	}
-	if _, err = ts.Create("bob", Viewer, nil); err != nil || version().Version != 4 {
+	_, err = ts.Create("bob", Viewer, nil)
+	if err != nil || version().Version != 4 {
 		t.Errorf("with a token that says where it was made the version is %d: %v", version().Version, err)
 	}
 	if _, err := Open(dir, nil); err != nil {

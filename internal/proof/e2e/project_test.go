@@ -23,7 +23,7 @@ type workshop struct {
 	module string
 	lines  chan string // that dev prints, on both of its streams
 	pid    int         // of the program that serves
-	hook   *receiver   // of a webhook whose links decide for ann
+	hook   *receiver   // of a webhook with links that decide for ann
 }
 
 // newWorkshop makes the module.

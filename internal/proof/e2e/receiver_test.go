@@ -17,7 +17,7 @@ import (
 	"github.com/posthouse/posthouse/notify/webhook"
 )
 
-// A receiver takes the messages of a webhook, and keeps those whose signature holds.
+// A receiver takes the messages of a webhook, and keeps those with a signature that holds.
 type receiver struct {
 	t      *testing.T
 	config string // the file of --notify

@@ -174,7 +174,7 @@ func TestCommunityFiles(t *testing.T) {
 }
 
 // TestSignedOff runs the check of sign-offs on a branch of three commits: one that its author
-// signed off, one that another did, and one that nobody signed off.
+// signed off, one that another did, and one without a sign-off.
 func TestSignedOff(t *testing.T) {
 	script, err := filepath.Abs(filepath.Join(root, ".ci/dco"))
 	if err != nil {
