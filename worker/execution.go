@@ -95,17 +95,31 @@ func (e *execution) giveOutput(action task.Action, output any) error {
 
 // Fail implements [Task].
 func (e *execution) Fail(err error) error {
-	return e.give(e.failure(task.Verdict{Action: task.Fail, Reason: reasonOf(err)}, err))
+	return e.giveFailure(err, e.failure(task.Verdict{Action: task.Fail, Reason: reasonOf(err)}, err))
 }
 
 // FailPermanent implements [Task].
 func (e *execution) FailPermanent(err error) error {
-	return e.give(e.failure(task.Verdict{Action: task.FailPermanent, Reason: reasonOf(err)}, err))
+	return e.giveFailure(err, e.failure(task.Verdict{Action: task.FailPermanent, Reason: reasonOf(err)}, err))
 }
 
 // RetryAfter implements [Task].
 func (e *execution) RetryAfter(err error, d time.Duration) error {
-	return e.give(e.failure(task.Verdict{Action: task.RetryAfter, Reason: reasonOf(err), Delay: d}, err))
+	return e.giveFailure(err, e.failure(task.Verdict{Action: task.RetryAfter, Reason: reasonOf(err), Delay: d}, err))
+}
+
+// giveFailure gives a verdict with an error. An error of a wait that is not over parks the task: the
+// handler did not fail.
+func (e *execution) giveFailure(err error, v task.Verdict) error {
+	waits := e.records.parked(err)
+	if waits == nil {
+		return e.give(v)
+	}
+	refused := e.give(task.Verdict{Action: task.Await, Waits: waits})
+	if !isRefused(refused) {
+		return refused
+	}
+	return e.give(task.Verdict{Action: task.Fail, Reason: reasonOf(refused)}) // a question that no engine asks
 }
 
 // failure returns the verdict of a handler that failed. Of an effect under a grant only the

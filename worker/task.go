@@ -31,6 +31,8 @@ type (
 		// becomes JSON: bytes that are JSON as they are, other UTF-8 text as a string.
 		Complete(output any) error
 
+		// Fail, FailPermanent and RetryAfter with an error that wraps that of a wait which is not
+		// over ([posthouse.ErrWaiting]) park the task, as a return of that error does.
 		Fail(err error) error                        // this attempt failed; there may be another
 		FailPermanent(err error) error               // the task failed, and no attempt would help
 		RetryAfter(err error, d time.Duration) error // as Fail; the next attempt begins after d

@@ -311,3 +311,38 @@ func TestRoles(t *testing.T) {
 		}
 	})
 }
+
+// TestFailAroundAWaitParks: a verb of failure around a wait that is not over parks the task, as in
+// the handlers that report each error.
+func TestFailAroundAWaitParks(t *testing.T) {
+	for name, fail := range map[string]func(worker.Task, error) error{
+		"Fail":          func(w worker.Task, err error) error { return w.Fail(fmt.Errorf("no signal: %w", err)) },
+		"FailPermanent": func(w worker.Task, err error) error { return w.FailPermanent(err) },
+		"RetryAfter":    func(w worker.Task, err error) error { return w.RetryAfter(err, time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, runs.RemoteOptions{})
+				attempts := []int{}
+				s.work(s.d, "w1", func(w worker.Task) error {
+					attempts = append(attempts, w.Attempt())
+					v, err := w.WaitSignal("paid", 0)
+					if err != nil {
+						return fail(w, err)
+					}
+					return w.Complete(v)
+				})
+				go func() {
+					<-time.After(time.Second)
+					if _, err := s.l.Signal(t.Context(), "t", posthouse.Signal{Name: "paid", Value: []byte("7")}); err != nil {
+						t.Error(err)
+					}
+				}()
+				out, err := s.outcome("t")
+				if err != nil || fmt.Sprint(out) != "7" || fmt.Sprint(attempts) != "[1 1]" {
+					t.Errorf("output %v, error %v, attempts %v", out, err, attempts)
+				}
+			})
+		})
+	}
+}

@@ -11,6 +11,7 @@ package workertest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -163,17 +164,26 @@ func (t *Task) Continue(value any) error { return t.giveOutput(task.Continue, va
 
 // Fail implements [worker.Task].
 func (t *Task) Fail(err error) error {
-	return t.give(t.failure(task.Verdict{Action: task.Fail, Reason: err.Error()}, err))
+	return t.giveFailure(err, t.failure(task.Verdict{Action: task.Fail, Reason: err.Error()}, err))
 }
 
 // FailPermanent implements [worker.Task].
 func (t *Task) FailPermanent(err error) error {
-	return t.give(t.failure(task.Verdict{Action: task.FailPermanent, Reason: err.Error()}, err))
+	return t.giveFailure(err, t.failure(task.Verdict{Action: task.FailPermanent, Reason: err.Error()}, err))
 }
 
 // RetryAfter implements [worker.Task].
 func (t *Task) RetryAfter(err error, d time.Duration) error {
-	return t.give(t.failure(task.Verdict{Action: task.RetryAfter, Reason: err.Error(), Delay: d}, err))
+	return t.giveFailure(err, t.failure(task.Verdict{Action: task.RetryAfter, Reason: err.Error(), Delay: d}, err))
+}
+
+// giveFailure gives a verdict with an error. One of a wait that is not over parks the task, which
+// is no verdict.
+func (t *Task) giveFailure(err error, v task.Verdict) error {
+	if errors.Is(err, posthouse.ErrWaiting) && t.scope.waits() {
+		return t.reach()
+	}
+	return t.give(v)
 }
 
 // failure returns the verdict of a handler that failed, as a worker sends it: of an effect
