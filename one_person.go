@@ -11,10 +11,13 @@ type People interface {
 }
 
 // SamePerson reports whether two names are one person's, as far as is known to who read the gate:
-// equal names are, and those that [GateRecord.People] says. No name is a person's if it is empty.
+// names that [SameName] compares as equal are, and those that [GateRecord.People] says. No name is a person's if it is empty.
 func (g *Gate) SamePerson(a, b string) bool {
-	if a == "" || b == "" || a == b {
-		return a != "" && a == b
+	switch {
+	case a == "" || b == "":
+		return false
+	case SameName(a, b):
+		return true
 	}
 	if g.Record.People == nil {
 		return false

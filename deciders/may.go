@@ -152,7 +152,10 @@ func voted(g *posthouse.Gate, vote *posthouse.Decision, name, rest, hint string)
 
 // twoPeople says how two names become two people's.
 func twoPeople(g *posthouse.Gate, a, b string) string {
-	token, _ := g.Record.People.OnePerson(a, b)
+	token := ""
+	if g.Record.People != nil && !posthouse.SameName(a, b) {
+		token, _ = g.Record.People.OnePerson(a, b)
+	}
 	if token == "" {
 		return "somebody else has to decide"
 	}

@@ -217,15 +217,30 @@ type link struct {
 func makeGraph(unconfirmed []Gone) graph {
 	g := graph{}
 	for _, u := range unconfirmed {
-		g[u.Name] = append(g[u.Name], link{u.Maker.Name, u.Name})
-		g[u.Maker.Name] = append(g[u.Maker.Name], link{u.Name, u.Name})
+		own, maker := g.named(u.Name), g.named(u.Maker.Name)
+		g[own] = append(g[own], link{maker, u.Name})
+		g[maker] = append(g[maker], link{own, u.Name})
 	}
 	return g
+}
+
+// named returns the name that the graph has for a person's, in whatever spelling.
+func (g graph) named(name string) string {
+	if len(g[name]) > 0 {
+		return name
+	}
+	for known := range g {
+		if posthouse.SameName(known, name) {
+			return known
+		}
+	}
+	return name
 }
 
 // path finds a way between two names. Confirming one of the tokens on it parts them: a's own, else b's,
 // else the first.
 func (g graph) path(a, b string) (confirm string, one bool) {
+	a, b = g.named(a), g.named(b)
 	if len(g[a]) == 0 || len(g[b]) == 0 || a == b {
 		return "", a == b
 	}
