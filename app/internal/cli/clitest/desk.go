@@ -89,7 +89,7 @@ func OpenDesk(t TB, store posthouse.Store) *Desk {
 	ok(err)
 	g := PayGraph(func(o map[string]any) (string, error) {
 		if o["to"] == "closed" {
-			return "", errors.New("bank: account 4711 is closed")
+			return "", gate.NotDone(errors.New("bank: account 4711 is closed"))
 		}
 		return "paid", nil
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/clitest"
 	"github.com/posthouse/posthouse/dispatch"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -29,7 +30,7 @@ func TestWorkersOfAnEffectAreShown(t *testing.T) {
 	}
 	w.HandleFunc("transfer", func(k worker.Task) error {
 		if k.Attempt() == 1 {
-			return worker.RetryAfter(errors.New("the bank is busy"), 0)
+			return worker.RetryAfter(gate.NotDone(errors.New("the bank is busy")), 0)
 		}
 		return k.Complete("paid")
 	})

@@ -71,8 +71,10 @@ func (w *World) ask(ctx context.Context, name string, p prompt) (string, error) 
 // act does what was approved. The outcome is unknown only if the world says so.
 func act[T any](ctx context.Context, w *World, what string, grant gate.Grant) (Receipt, error) {
 	return gate.Act(ctx, what, grant, func(ctx context.Context, content T) (Receipt, error) {
-		if err := w.fail(what, content); err != nil {
+		if err := w.fail(what, content); errors.Is(err, posthouse.ErrUnknown) {
 			return Receipt{}, err
+		} else if err != nil { // the bank says so
+			return Receipt{}, gate.NotDone(err)
 		}
 		ctx = context.WithoutCancel(ctx) // what has begun is ended
 		key, by := step.Key(ctx), gate.Granted(ctx).Decision.By

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/refund"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -93,7 +94,7 @@ func TestAForkAsksAboutItsOwnRequest(t *testing.T) {
 func TestAnEditAfterAFailure(t *testing.T) {
 	store, now := memstore.New(), day()
 	var ran []string
-	down := errors.New("the bank is closed")
+	down := gate.NotDone(errors.New("the bank is closed"))
 	bank := func(_ context.Context, e refund.Effect) error {
 		if down == nil {
 			ran = append(ran, e.Request)

@@ -82,7 +82,7 @@ func TestFailureOfAnEffectThatWasDecided(t *testing.T) {
 			}
 			_, err = gate.Act(ctx, "transfer", grant, func(context.Context, int) (string, error) {
 				if down {
-					return "", errors.New("bank refuses")
+					return "", gate.NotDone(errors.New("bank refuses"))
 				}
 				paid++
 				return "receipt", nil
