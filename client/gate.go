@@ -10,20 +10,29 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
+// A Term is what else an answer to a gate counts for, besides its content: how many effects it
+// licenses and for how long, who may give it, whose change is asked about.
+type Term struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
 // A Gate is a question as the inbox shows it.
 type Gate struct {
 	posthouse.Gate
-	Intent        string         `json:"intent"`                  // what is asked, in one line
-	Binding       []BindingField `json:"binding"`                 // what a decision is about
-	State         string         `json:"state"`                   // open, decided, expired or withdrawn
-	May           []string       `json:"may"`                     // what the caller may do: verdicts, delegate, ask-again
-	Barred        string         `json:"barred,omitempty"`        // why the caller may not give the others
-	SubstituteFor string         `json:"substituteFor,omitempty"` // in whose place the caller may decide
-	Why           string         `json:"why,omitempty"`           // why it was decided
-	SnoozedUntil  time.Time      `json:"snoozedUntil,omitzero"`   // the caller put it off until then
-	Before        Document       `json:"before,omitempty"`        // what the gate showed that this one supersedes, as JSON
-	Duplicates    []Duplicate    `json:"duplicates,omitempty"`    // of one open gate: questions of its name on other branches and in forks; not in lists
-	Error         Document       `json:"error,omitempty"`         // why it cannot be read, as JSON
+	Intent        string             `json:"intent"`                  // what is asked, in one line
+	Binding       []BindingField     `json:"binding"`                 // what a decision is about
+	State         string             `json:"state"`                   // open, decided, expired or withdrawn
+	May           []string           `json:"may"`                     // what the caller may do: verdicts, delegate, ask-again
+	Barred        string             `json:"barred,omitempty"`        // why the caller may not give the others
+	SubstituteFor string             `json:"substituteFor,omitempty"` // in whose place the caller may decide
+	Why           string             `json:"why,omitempty"`           // why it was decided
+	Answers       []posthouse.Answer `json:"answers"`                 // what people may answer, and what each answer does
+	Terms         []Term             `json:"terms"`                   // what else an answer counts for
+	SnoozedUntil  time.Time          `json:"snoozedUntil,omitzero"`   // the caller put it off until then
+	Before        Document           `json:"before,omitempty"`        // what the gate showed that this one supersedes, as JSON
+	Duplicates    []Duplicate        `json:"duplicates,omitempty"`    // of one open gate: questions of its name on other branches and in forks; not in lists
+	Error         Document           `json:"error,omitempty"`         // why it cannot be read, as JSON
 }
 
 // A Duplicate is a question on another branch of the thread, or in a fork or copy of it, that asks the same:
