@@ -240,6 +240,9 @@ func Refused(g *posthouse.Gate) error {
 	case posthouse.Cancel:
 		e.Code = posthouse.CodeCancelled
 	}
+	if g.Said(d.Verdict) == posthouse.GiveUp {
+		e.Hint = "it may have been done, and is not done again"
+	}
 	if d.Reason != "" {
 		e.Message += ": " + d.Reason
 	}
