@@ -62,7 +62,7 @@ ran under a decision is shown by posthouse grant.`,
 					e.Line("\n%s", decidedSo(q.gate.Decision, q.why))
 					e.Next("posthouse grant %s", q.gate.ID)
 				case q.gate.AsksPeople() || isApproval(string(q.gate.ID)):
-					nextAnswer(e, &q.gate)
+					offerAnswer(e, &q.gate) // it is shown already
 				}
 			})
 		}),

@@ -229,7 +229,12 @@ func drawHistory(e *env.Env, h *history, steps, next bool) {
 		e.Line("released %s, by %s%s", tree.Time(r.At), cmp.Or(r.By, "posthouse"), after(": ", r.Reason))
 	}
 	if len(t.Waiting) > 0 && next {
-		nextAbout(e, t.Waiting[0].ID, t.Waiting[0].Kind)
+		i := slices.IndexFunc(h.Gates, func(g *posthouse.Gate) bool { return g.ID == t.Waiting[0].ID })
+		if i < 0 {
+			e.Next("posthouse gate show %s", t.Waiting[0].ID)
+			return
+		}
+		nextAnswer(e, h.Gates[i])
 	}
 }
 

@@ -50,7 +50,7 @@ message and names the gate (exit code 4). With --withdraw the question is withdr
 			if err != nil {
 				return err
 			}
-			if err := showReply(e, reply); err != nil || reply.Checkpoint == "" || reply.Gate != "" {
+			if err := showReply(cmd.Context(), e, c, reply); err != nil || reply.Checkpoint == "" || reply.Gate != "" {
 				return err
 			}
 			var led server.Checkpoint
@@ -96,14 +96,18 @@ func converse(ctx context.Context, e *env.Env, c *client.Client, agent string, b
 	}
 }
 
-func showReply(e *env.Env, r *server.Reply) error {
+func showReply(ctx context.Context, e *env.Env, c *client.Client, r *server.Reply) error {
 	if e.Structured() {
 		return e.Encode(r)
 	}
 	e.Line("")
 	e.Fields("thread", r.Thread, "checkpoint", string(r.Checkpoint), "gate", string(r.Gate))
 	if r.Gate != "" {
-		e.Next("posthouse approve %s", r.Gate)
+		if q, err := readQuestion(ctx, c, string(r.Gate)); err == nil {
+			nextAnswer(e, &q.gate)
+		} else { // who sends need not be allowed to read what is asked
+			e.Next("posthouse gate show %s", r.Gate)
+		}
 		return nil
 	}
 	e.Next("posthouse log %s", r.Thread)
