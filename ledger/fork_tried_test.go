@@ -48,7 +48,7 @@ func TestPlanForkOfAFailedEffect(t *testing.T) {
 	ctx := t.Context()
 	l := must.Get(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))(t)
 	paid := 0
-	app := payment(t, l, func(context.Context) (string, error) { paid++; return "", errBank })
+	app := payment(t, l, func(context.Context) (string, error) { paid++; return "", gate.NotDone(errBank) })
 	approved(t, l, app, "invoice-1")
 	p, head := planned(t, l, "invoice-1")
 	if fmt.Sprint(names(p.Kept), names(p.Again), names(p.Acts)) != "[look] [] [pay]" || p.Acts[0].Grant == "" {

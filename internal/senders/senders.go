@@ -10,7 +10,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/handler"
-	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/internal/requesters"
 	"github.com/posthouse/posthouse/internal/threadlog"
 )
@@ -84,7 +83,7 @@ func Join(list, more []posthouse.Requester) []posthouse.Requester {
 // said may be part of what is asked next.
 func addAnswer(list []posthouse.Requester, g *posthouse.Gate) []posthouse.Requester {
 	d := g.Decision
-	if d == nil || d.Verdict != posthouse.Respond || !g.AsksPeople() || g.Kind == license.KindOutcome {
+	if d == nil || d.Verdict != posthouse.Respond || !g.AsksPeople() || g.Kind == posthouse.GateOutcome {
 		return list
 	}
 	for _, name := range []string{d.By, d.Actor} {
