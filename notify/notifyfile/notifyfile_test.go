@@ -60,7 +60,7 @@ func TestAWholeFile(t *testing.T) {
 	e := all[0]
 	r := e.Rule
 	switch {
-	case e.Name != "ops", e.Channel.Address() != "https://ops.example.com/hook", !e.OmitContent, e.Timeout != 5*time.Second, len(e.Events) != 2,
+	case e.Name != "ops", e.Channel.Address() != "https://ops.example.com/… (6fc2d051)", !e.OmitContent, e.Timeout != 5*time.Second, len(e.Events) != 2,
 		r.Gates[0] != "refund*", r.Programs[0] != "refunds", r.Assignees[0] != "alice", r.Labels["team"] != "eu", r.Content[0].Above != "1000", r.Content[1].Is[0] != "true",
 		r.Within != 24*time.Hour, e.Retry != (posthouse.RetryPolicy{MaxAttempts: 5, InitialDelay: time.Second, MaxDelay: 10 * time.Minute, Factor: 3, Jitter: 0.5}):
 		t.Errorf("%+v", e)
