@@ -274,7 +274,7 @@ func TestEffectsOfEachKind(t *testing.T) {
 // TestACallOfOnesOwn runs an App by hand below the Env's context.
 func TestACallOfOnesOwn(t *testing.T) {
 	s := newShop(t)
-	s.bank.Fail(errors.New("busy"))
+	s.bank.Fail(gate.NotDone(errors.New("busy")))
 	env := posthousetest.New(t, s.baskets, nil)
 	env.Restart()
 	env.Answer("refund", posthousetest.Approve("ann"))
