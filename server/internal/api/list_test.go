@@ -16,8 +16,9 @@ func TestFieldsAreOfItems(t *testing.T) {
 		Text string `json:"text"`
 	}
 	page := List[item]{Items: []item{{"a", "long"}}, Next: "a", Counts: map[string]int{"refund": 1000}, Snoozed: 2, More: true}
+	route := &Route{Query: []Param{{Name: cursorName, Kind: TextParam}, FieldsParam()}}
 	members := func(fields string) (map[string]json.RawMessage, string) {
-		r := &Request{Request: httptest.NewRequest("GET", "/api/gates", nil), Query: map[string]string{"fields": fields}}
+		r := &Request{Request: httptest.NewRequest("GET", "/api/gates", nil), Route: route, Query: map[string]string{"fields": fields}}
 		rec := httptest.NewRecorder()
 		if err := WriteList(rec, r, page); err != nil {
 			t.Fatal(err)
