@@ -80,7 +80,7 @@ type GateToken struct {
 type tokenDecideBody struct {
 	Verdict posthouse.Verdict `json:"verdict" doc:"one of those of the token"`
 	Reason  string            `json:"reason,omitempty" doc:"at most 4,000 bytes"`
-	Value   json.RawMessage   `json:"value,omitempty" doc:"the changed values of edit, the answer of respond"`
+	Value   json.RawMessage   `json:"value,omitempty" doc:"the changed values of edit, the answer of respond, the result of happened"`
 	Shown   posthouse.Hash    `json:"shown,omitzero" doc:"hash of what was on the screen: another than the token's is refused"`
 }
 

@@ -19,7 +19,7 @@ type decideBody struct {
 	By      string          `json:"by,omitempty" doc:"as the parameter"`
 	Request *string         `json:"request,omitempty" doc:"with approve, as the parameter"`
 	Reason  string          `json:"reason,omitempty" doc:"at most 4,000 bytes"`
-	Value   json.RawMessage `json:"value,omitempty" doc:"the changed values of edit, the answer of respond"`
+	Value   json.RawMessage `json:"value,omitempty" doc:"the changed values of edit, the answer of respond, the result of happened"`
 	Shown   *posthouse.Hash `json:"shown,omitempty" doc:"hash of what the decider saw; refused with 409 if it is not what the gate asks about"`
 }
 
