@@ -13,8 +13,12 @@ const (
 	hash       = "5f0c9d6bb1f0e8f7a1f5b1f4c9d86e0d6b1b6f0c3a8e2d4f7b9a1c3e5d7f9b2a"
 
 	open = `{"id":"` + asked + `","thread":"order-1234","branch":"main","checkpoint":"` + checkpoint + `","hash":"` + hash + `","seq":2,"name":"refund",` +
-		`"text":"Refund order 1234?","payload":{"order":"1234","amount":40},"requestedBy":"shop","createdAt":"2026-11-26T12:00:00.5Z","expiresAt":"2026-11-28T12:00:00Z",` +
-		`"state":"open","intent":"Refund order 1234?","binding":[{"name":"order","label":"order","value":"1234"},{"name":"amount","label":"amount","value":40}],"may":["approve","reject","edit","respond"]}`
+		`"text":"Refund order 1234?","payload":{"order":"1234","amount":40},"requestedBy":"shop","createdAt":"2026-11-26T12:00:00.5Z","expiresAt":"2026-11-28T12:00:00Z","uses":1,` +
+		`"state":"open","intent":"Refund order 1234?","binding":[{"name":"order","label":"order","value":"1234"},{"name":"amount","label":"amount","value":40}],"terms":[{"label":"Licenses","value":"one effect"}],` +
+		`"answers":[{"verb":"approve","label":"Approve","does":"What is shown is done","confirm":true,"primary":true},` +
+		`{"verb":"reject","label":"Reject","does":"Nothing is done: the program continues without it","confirm":true},` +
+		`{"verb":"edit","label":"Edit","does":"What you make of it is done","confirm":true,"value":"changed values"},` +
+		`{"verb":"respond","label":"Answer","does":"The program continues with your answer","confirm":true,"value":"answer"}],"may":["approve","reject","edit","respond"]}`
 	done = `{"id":"019a2f70-11aa-7000-8c02-2f6a9d3e5b77","thread":"order-1234","branch":"main","coordinationId":"order-1234","generation":0,"parentId":"` + checkpoint + `","seq":5,"step":2,"size":41,"hash":"` + hash + `",` +
 		`"kind":"node","status":"done","node":"pay","createdAt":"2026-11-26T12:03:11.2Z","state":{"Order":"1234","Amount":40,"Paid":true}}`
 )
