@@ -56,8 +56,8 @@ type TakeInfo struct {
 	Name   string `json:"name"`
 	Signal uint64 `json:"signal"` // the signal's entry
 
-	Returned bool `json:"returned,omitempty"`
-	Gate     ID   `json:"gate,omitempty"` // the wait that a returned signal had answered; "": that of another branch
+	Returned bool `json:"returned,omitempty"` // the signal was not given to the program, and is taken by the next wait
+	Gate     ID   `json:"gate,omitempty"`     // the wait that a returned signal had answered; "": that of another branch
 }
 
 func (t *TakeInfo) fields(f *fields, format byte) {

@@ -18,9 +18,9 @@ type SignalMark struct {
 type SignalTake struct {
 	Branch   string `json:"branch"`
 	Name     string `json:"name"`
-	Signal   uint64 `json:"signal"` // entry of the newest signal taken, or of the one that was returned
-	Seq      uint64 `json:"seq"`    // entry that took or returned it
-	Returned bool   `json:"returned,omitempty"`
+	Signal   uint64 `json:"signal"`             // entry of the newest signal taken, or of the one that was returned
+	Seq      uint64 `json:"seq"`                // entry that took or returned it
+	Returned bool   `json:"returned,omitempty"` // it was returned: the branch has it still to take
 }
 
 // returnedMark begins the name of a returned signal in the encoding of a summary. No signal's name

@@ -11,8 +11,8 @@ import (
 // A Term is what else an answer counts for, besides the content: how often and how long it licenses
 // effects, who may give it, and whose change is asked about.
 type Term struct {
-	Label string `json:"label"`
-	Value string `json:"value"`
+	Label string `json:"label"` // what it is, as in "Licenses"
+	Value string `json:"value"` // in words
 }
 
 // Terms returns the terms of a gate for people. Every door shows them with the question.

@@ -24,7 +24,7 @@ func NewRoutes(b *Book, a *auth.Authenticator, log *slog.Logger) *Routes { retur
 // A Login is one with a browser that holds.
 type Login struct {
 	Name    string      `json:"name" doc:"who is logged in"`
-	Role    tokens.Role `json:"role"`
+	Role    tokens.Role `json:"role" doc:"what they may do with it"`
 	Account bool        `json:"account,omitempty" doc:"with an account elsewhere, not with a token"`
 	Since   time.Time   `json:"since"`
 	Expires time.Time   `json:"expires" doc:"at the latest"`
