@@ -305,6 +305,9 @@ func (u *Use) waiting() State {
 		}
 		dead = dead || in.lost || in.withdrawn && u.isClaimed(in)
 	}
+	for _, c := range u.claims {
+		dead = dead || !u.isAlive(c)
+	}
 	switch {
 	case dead || u.ended && (len(u.claims) > 0 || u.Acted()):
 		return Next(Waiting, Lost)
@@ -312,6 +315,15 @@ func (u *Use) waiting() State {
 		return Next(Waiting, Withdrawn)
 	}
 	return Waiting
+}
+
+// isAlive reports whether the gate of a task that a worker has had is there, open or with the
+// worker's word. A step that began again, for one, has dropped it.
+func (u *Use) isAlive(c claim) bool {
+	return slices.ContainsFunc(u.inner, func(in *inner) bool {
+		mine := c.gate == in.gate || c.call != "" && c.call == in.call || c.gate == "" && c.call == ""
+		return in.task && mine && !in.withdrawn && !in.lost
+	})
 }
 
 // Rests reports whether an effect that waits waits still for all that it waited for when it
