@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"errors"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
@@ -109,6 +110,9 @@ func Run(ctx context.Context, c *Committer, p *Plan) (*Made, error) {
 		made, err = Write(tx, c.Rules, p)
 		return err
 	})
+	if errors.Is(err, errAskFirst) {
+		err = askUnsettled(ctx, c, t, p.leftBranch())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -127,17 +128,54 @@ func hasResult(x *threadlog.Execution, call string) bool {
 // program runs any more that would.
 func (c *Commit) askAbandoned() error {
 	return eachUnsettled(c.tx, c.plan.Branch, func(u *unsettled) error {
-		under, err := c.tx.Core.Logs.Gate(c.tx.Ctx, u.under)
-		if err != nil {
-			return err
-		}
-		name := u.call[strings.LastIndex(u.call, handler.Nested)+1:]
-		q := OutcomeQuestion(name, under, u.use.Attempts(), under.Licensed())
-		q.Name, q.Task = u.call+handler.Nested+q.Name, u.task
-		q.Note = "Its thread has ended. The answer is for the record: nothing runs again."
-		_, err = AddGate(c.tx, &Plan{Thread: c.plan.Thread, Branch: c.plan.Branch}, q)
+		_, err := ask(c.tx, u, "Its thread has ended. The answer is for the record: nothing runs again.")
 		return err
 	})
+}
+
+// ask opens the question about an effect.
+func ask(tx *core.Tx, u *unsettled, note string) (posthouse.Gate, error) {
+	under, err := tx.Core.Logs.Gate(tx.Ctx, u.under)
+	if err != nil {
+		return posthouse.Gate{}, err
+	}
+	name := u.call[strings.LastIndex(u.call, handler.Nested)+1:]
+	q := OutcomeQuestion(name, under, u.use.Attempts(), under.Licensed())
+	q.Name, q.Task, q.Note = u.call+handler.Nested+q.Name, u.task, note
+	return AddGate(tx, &Plan{Thread: tx.Thread.Name, Branch: u.branch}, q)
+}
+
+// errAskFirst says that people are to be asked about an effect before the plan is refused for it.
+var errAskFirst = errors.New("ask about the outcome first")
+
+// askUnsettled asks people about each effect of unknown outcome that nobody was asked about, and
+// returns the error of what was refused for that.
+func askUnsettled(ctx context.Context, c *Committer, t *core.Thread, branch string) error {
+	var first posthouse.ID
+	err := c.Append(ctx, t, func(tx *core.Tx) error {
+		first = ""
+		err := eachUnsettled(tx, branch, func(u *unsettled) error {
+			if !u.asks {
+				return nil
+			}
+			g, err := ask(tx, u, "Nobody saw how it ended.")
+			if first == "" {
+				first = g.ID
+			}
+			return err
+		})
+		if err == nil && first == "" {
+			return core.ErrNothing
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, core.ErrNothing) {
+		return err
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Gate: first, Message: "the outcome of an effect of thread " + t.Name + " is unknown: it stays as it is until that is settled",
+		Hint: "answer gate " + string(first) + " first",
+	}
 }
 
 // leaves reports whether a plan goes on without what its branch asks: an input, a change by hand, a
@@ -160,11 +198,30 @@ func (p *Plan) ends() bool {
 
 // checkSettled is [CheckSettled] for a plan that leaves effects.
 func (c *Commit) checkSettled() error {
-	branch := c.plan.Branch
-	if c.plan.Release != nil {
-		branch = "" // all of them end
+	branch := c.plan.leftBranch()
+	for _, w := range c.tx.Thread.Info.Waiting {
+		if w.Kind == posthouse.GateOutcome && (branch == "" || w.Branch == branch) {
+			return CheckSettled(c.tx, branch)
+		}
+	}
+	err := eachUnsettled(c.tx, branch, func(u *unsettled) error {
+		if u.asks {
+			return errAskFirst
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return CheckSettled(c.tx, branch)
+}
+
+// leftBranch is the branch that a plan leaves, "" if it leaves all of them.
+func (p *Plan) leftBranch() string {
+	if p.Release != nil {
+		return ""
+	}
+	return p.Branch
 }
 
 // CheckOutcomeAnswer refuses an answer about an unknown outcome that cannot count: the question is

@@ -169,7 +169,8 @@ type Attempt struct {
 func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 	t := c.task
 	if c.opt.Retry.Retries() == 0 {
-		v, err := c.attempt(ctx, 1, fn)
+		var v posthouse.Value
+		err := Guard(func() (err error) { v, err = c.attempt(ctx, 1, fn); return err })
 		c.reportEnd(ctx, 1, err)
 		return v, err
 	}

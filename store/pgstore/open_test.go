@@ -115,7 +115,7 @@ func TestNewerSchema(t *testing.T) {
 	run(t, c, "UPDATE posthouse.meta SET version = 99")
 	for _, o := range []pgstore.Options{{}, {ReadOnly: true}} {
 		o.Schema = schemaOf(t.Name())
-		if s, err := pgstore.Open(t.Context(), url, &o); !errors.Is(err, posthouse.ErrNewer) || s != nil || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to 4") {
+		if s, err := pgstore.Open(t.Context(), url, &o); !errors.Is(err, posthouse.ErrNewer) || s != nil || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to 5") {
 			t.Errorf("ReadOnly %v: %v", o.ReadOnly, err)
 		}
 	}

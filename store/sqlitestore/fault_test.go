@@ -22,7 +22,7 @@ func failNth(t *testing.T, s *sqlitestore.Store, n int, what string, err error) 
 	failed = new(bool)
 	count := 0
 	ok := s.FailStatement(t.Context(), func(sql string) error {
-		if strings.Contains(sql, what) {
+		if strings.Contains(sql, what) && (what != "" || !strings.Contains(sql, "wal_checkpoint")) { // what was erased is durable before the log is folded in, which is tried again
 			if count++; count == n {
 				*failed = true
 				return err

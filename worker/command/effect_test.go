@@ -81,7 +81,7 @@ func TestAProgramIsKilledInItsEffect(t *testing.T) {
 	if have, err := os.ReadFile(file); err != nil || strings.Count(string(have), "\n") != 1 {
 		t.Errorf("got %q, error %v", have, err)
 	}
-	if _, err := s.l.Decide(t.Context(), q.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
+	if _, err := s.l.Decide(t.Context(), q.ID, posthouse.Decision{Verdict: posthouse.Redo, By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	if out := s.output("t"); out != "paid" {

@@ -12,7 +12,7 @@ import (
 // TestCommitEntersFewFunctions bounds what a graph enters from the end of one node to the
 // beginning of the next, without the encoding of the entry and the store.
 func TestCommitEntersFewFunctions(t *testing.T) {
-	enters(t, 193, 69, commit, "graph", "internal/engine", "ledger", "internal/commit", "internal/core")
+	enters(t, 201, 72, commit, "graph", "internal/engine", "ledger", "internal/commit", "internal/core")
 }
 
 // commit runs a graph until its fourth node, or one node further.

@@ -19,7 +19,7 @@ import (
 // check compares what the witness saw with what people decided, and with the record.
 func (w *world) check() {
 	w.here.store.Die(0, false)
-	if errorIsUnknown {
+	if askedHolds {
 		w.checkAsked()
 	}
 	w.witness.mu.Lock()
