@@ -5,8 +5,9 @@ test("what a decision licenses acts without a question unless something is open"
   expect(standing({ approval: "usable" })).toEqual({ acts: true, words: "people are not asked again" });
   expect(standing({ approval: "lapsed", asks: true }).words).toMatch(/lapsed/);
   expect(standing({ approval: "usable", asks: true })).toMatchObject({ acts: false });
-  expect(standing({ approval: "usable", outcome: "reject" })).toMatchObject({ acts: false });
-  expect(standing({ approval: "usable", outcome: "approve" })).toMatchObject({ acts: true });
+  expect(standing({ approval: "usable", outcome: "give-up" })).toMatchObject({ acts: false });
+  expect(standing({ approval: "usable", outcome: "happened" })).toMatchObject({ acts: false });
+  expect(standing({ approval: "usable", outcome: "redo" })).toMatchObject({ acts: true });
 });
 
 test("an effect is named with its next attempt", () => {
