@@ -9,15 +9,7 @@ import { keep } from "../data/typed";
 import { compact, type Node } from "../text/json";
 
 export type Verb =
-  | "approve"
-  | "reject"
-  | "edit"
-  | "respond"
-  | "happened"
-  | "redo"
-  | "give-up"
-  | "delegate"
-  | "take-back";
+  "approve" | "reject" | "edit" | "respond" | "happened" | "redo" | "give-up" | "delegate" | "take-back";
 
 /** moves says whether a verb moves the right to decide and leaves the question open. */
 export const moves = (verb: Verb) => verb === "delegate" || verb === "take-back";

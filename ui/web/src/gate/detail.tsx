@@ -101,7 +101,9 @@ export function GateDetail({ listed, gone, back, go, page, byItself, children }:
             {gate.before && <Changes gate={gate} />}
             <Rest gate={gate} />
             <div ref={folds.end} />
-            {!settled && (draft.verb === "edit" || draft.verb === "respond" || draft.verb === "happened") && <ValueForm gate={gate} draft={draft} />}
+            {!settled && (draft.verb === "edit" || draft.verb === "respond" || draft.verb === "happened") && (
+              <ValueForm gate={gate} draft={draft} />
+            )}
             {!inSession(gate) && <State gate={gate} payload={payload} />}
           </div>
         </div>

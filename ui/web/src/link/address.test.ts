@@ -10,7 +10,10 @@ test("the token of a link leaves the address and stays with the tab", () => {
   expect(takeLink(at, past, () => tab)).toEqual({ id: "gate-1", token: "secret" });
   expect(addresses).toEqual(["/decide/gate-1?x=1"]);
   expect(takeLink({ ...at, hash: "" }, past, () => tab)).toEqual({ id: "gate-1", token: "secret" });
-  expect(takeLink({ ...at, pathname: "/decide/gate-2", hash: "" }, past, () => tab)).toEqual({ id: "gate-2", token: "" });
+  expect(takeLink({ ...at, pathname: "/decide/gate-2", hash: "" }, past, () => tab)).toEqual({
+    id: "gate-2",
+    token: "",
+  });
   const none = () => {
     throw new Error("no storage");
   };

@@ -137,7 +137,9 @@ function Question({ asked, error, read }: { asked: Asked; error: unknown; read: 
           {gate.before && <Changes gate={gate} />}
           <Rest gate={gate} />
           <div ref={folds.end} />
-          {!settled && (draft.verb === "edit" || draft.verb === "respond" || draft.verb === "happened") && <ValueForm gate={gate} draft={draft} />}
+          {!settled && (draft.verb === "edit" || draft.verb === "respond" || draft.verb === "happened") && (
+            <ValueForm gate={gate} draft={draft} />
+          )}
         </div>
       </main>
       {late && (
