@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,8 +113,12 @@ func TestHowToPayOnce(t *testing.T) {
 				return []posthouse.Program{app}, err
 			}, &posthousetest.Options{Kill: k})
 			env.Answer("pay", posthousetest.Approve("ann"))
-			env.Answer("pay>outcome", posthousetest.Redo("ann")) // of an attempt whose end nobody saw, and that the bank does not know
-			env.Start("howto", "t", Invoice{"7", 100}).Done().Acted("pay")
+			paid := env.Start("howto", "t", Invoice{"7", 100})
+			if slices.Contains(paid.Asked(), "pay>outcome") { // the bank does not know an attempt whose end nobody saw
+				env.Answer("pay>outcome", posthousetest.Redo("ann"))
+				env.Settle()
+			}
+			paid.Done().Acted("pay")
 			if len(bank.paid) != 1 {
 				t.Errorf("the bank has %v", bank.paid)
 			}
