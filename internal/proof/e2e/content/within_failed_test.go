@@ -76,7 +76,9 @@ func TestAnEffectThatFailsAfterAPartOfItIsUnknown(t *testing.T) {
 func TestAClaimedTaskLosesASelect(t *testing.T) {
 	for name, late := range map[string]func(ctx context.Context, t bankTransfer, err error) (string, error){
 		"returns": func(_ context.Context, _ bankTransfer, err error) (string, error) { return "late", nil },
-		"fails":   func(_ context.Context, _ bankTransfer, err error) (string, error) { return "", gate.NotDone(errors.New("too late")) },
+		"fails": func(_ context.Context, _ bankTransfer, err error) (string, error) {
+			return "", gate.NotDone(errors.New("too late"))
+		},
 		"fallback": func(ctx context.Context, t bankTransfer, err error) (string, error) {
 			return step.Remote[string](ctx, "pay", "pay", t)
 		},
