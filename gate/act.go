@@ -246,7 +246,7 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 	}
 	var out Out
 	err = engine.Guard(func() (err error) {
-		out, err = a.fn(context.WithValue(within, keyGranted{}, g.Clone()), content)
+		out, err = a.fn(context.WithValue(effect.Traced(within), keyGranted{}, g.Clone()), content)
 		return err
 	})
 	if waits, e := a.use.Park(ctx); waits || e != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/jsontype"
 	"github.com/posthouse/posthouse/internal/license"
@@ -85,7 +86,7 @@ func actInHandler[T, Out any](ctx context.Context, h handler.Scope, name string,
 		if err != nil {
 			return posthouse.Value{}, err
 		}
-		out, err := fn(context.WithValue(ctx, keyGranted{}, g.Clone()), content)
+		out, err := fn(context.WithValue(effect.Traced(ctx), keyGranted{}, g.Clone()), content)
 		if err != nil {
 			return posthouse.Value{}, err
 		}

@@ -1,6 +1,10 @@
 package gate
 
-import "github.com/posthouse/posthouse/internal/effect"
+import (
+	"context"
+
+	"github.com/posthouse/posthouse/internal/effect"
+)
 
 // NotDone says that nothing happened: the function of an effect returns it for an error after
 // which the effect can run again, as when the bank refused the payment. It is nil for nil.
@@ -21,3 +25,21 @@ import "github.com/posthouse/posthouse/internal/effect"
 //
 // errors.Is and errors.As see through it. Outside of an effect it changes nothing.
 func NotDone(err error) error { return effect.MarkNotDone(err) }
+
+// Unsent is [NotDone] for an error of a request that was never sent: its host was not found, refused
+// the connection, or has a certificate that is not trusted here. Any other error it returns as it is,
+// and so this one if the attempt may have sent anything: net/http repeats a request by itself and
+// follows redirects, and its last error says nothing of what it sent before.
+//
+// ctx is the context that [Act] or [Require] gave to the function, or that a worker's handler has.
+// The request must have been made with it, by net/http or net: of one that was made with another
+// context nothing is known, and its error is returned as it is. So it is for a transport that dials
+// in its own way.
+//
+//	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+//	...
+//	resp, err := client.Do(req)
+//	if err != nil {
+//		return "", gate.Unsent(ctx, err)
+//	}
+func Unsent(ctx context.Context, err error) error { return effect.MarkUnsent(ctx, err) }

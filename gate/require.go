@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -157,7 +158,7 @@ func (r *required[In, Out]) run(ctx context.Context, begin func(context.Context)
 			return out, err
 		}
 	}
-	return r.tool(ctx, in)
+	return r.tool(effect.Traced(ctx), in)
 }
 
 // check refuses values that the tool could not take or return.

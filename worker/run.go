@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
 )
@@ -146,7 +147,7 @@ func (c *connection) begin(claim *task.Claim) *execution {
 		context.AfterFunc(timed, stop)
 	}
 	e.records.e = e
-	e.ctx = handler.With(e.ctx, &e.records)
+	e.ctx = handler.With(effect.Traced(e.ctx), &e.records)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.executions[claim.ID] = e

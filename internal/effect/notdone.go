@@ -27,6 +27,8 @@ func IsNotDone(err error) bool {
 		switch e := err.(type) {
 		case notDone:
 			return true
+		case neverSent:
+			return e.wire.unsent(e.error)
 		case *runs.RemoteError:
 			return e.NotDone
 		case interface{ Unwrap() []error }:
