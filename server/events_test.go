@@ -270,11 +270,24 @@ func TestEventsTellWhatIsReported(t *testing.T) {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
-	// Those of all threads may have had no room for the last one.
-	h.server.Chunk(task.Chunk{Thread: "t3", Step: "llm", Text: "lo"})
+	// Those of all threads have no room for a text until they were sent what is before it.
+	read, sent := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(sent)
+		for {
+			select {
+			case <-read:
+				return
+			default:
+				h.server.Chunk(task.Chunk{Thread: "t3", Step: "llm", Text: "lo"})
+			}
+		}
+	}()
 	if e := texts.want("message"); !strings.Contains(e.data, `"step":"llm"`) || e.id != "" {
 		t.Errorf("the text is %+v", e)
 	}
+	close(read)
+	<-sent
 	h.saved("t4", "1")
 	records.want("checkpoint")
 	slow.close()
