@@ -1,6 +1,8 @@
 package site
 
 import (
+	"bufio"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -110,6 +112,7 @@ const servingEnv = "POSTHOUSE_SITE_SERVER"
 type serving struct {
 	Dir  string
 	Port int
+	Name string // that it greets with: another process may have taken the port
 }
 
 // nats is a NATS server in another process.
@@ -118,12 +121,23 @@ type nats struct {
 	serving
 }
 
-func startNATS(dir string) (server, error) {
+// startNATS starts a server on a free port. Another process may take that first: then it tries again.
+func startNATS(dir string) (s server, err error) {
+	for range 5 {
+		s, err = listenNATS(dir)
+		if err == nil {
+			return s, nil
+		}
+	}
+	return nil, err
+}
+
+func listenNATS(dir string) (server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	n := &nats{serving: serving{Dir: filepath.Join(dir, "data"), Port: l.Addr().(*net.TCPAddr).Port}}
+	n := &nats{serving: serving{Dir: filepath.Join(dir, "data"), Port: l.Addr().(*net.TCPAddr).Port, Name: rand.Text()}}
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
@@ -154,7 +168,7 @@ func (n *nats) kill()                        { n.Kill() }
 func (n *nats) again() error                 { return n.Run() }
 func (n *nats) close()                       { n.Kill() }
 
-// answers reports whether the server greets who connects.
+// answers reports whether the server, and no other at its port, greets who connects.
 func (n *nats) answers() bool {
 	c, err := net.Dial(n.addr())
 	if err != nil {
@@ -163,9 +177,8 @@ func (n *nats) answers() bool {
 	defer func() { _ = c.Close() }()
 	patience := time.AfterFunc(5*time.Second, func() { _ = c.Close() })
 	defer patience.Stop()
-	hello := make([]byte, 5)
-	_, err = c.Read(hello)
-	return err == nil && string(hello) == "INFO "
+	hello, err := bufio.NewReader(c).ReadString('\n')
+	return err == nil && strings.HasPrefix(hello, "INFO ") && strings.Contains(hello, n.Name)
 }
 
 // Serving runs this process as a server and ends it, if that is what it was started for.
@@ -187,7 +200,7 @@ func Serving() {
 func (s *serving) run() error {
 	signal.Ignore(os.Interrupt) // the parent decides
 	o := &natsserver.Options{
-		ServerName: "site", Host: "127.0.0.1", Port: s.Port, JetStream: true, StoreDir: s.Dir, SyncAlways: true, NoSigs: true, NoLog: true,
+		ServerName: s.Name, Host: "127.0.0.1", Port: s.Port, JetStream: true, StoreDir: s.Dir, SyncAlways: true, NoSigs: true, NoLog: true,
 	}
 	n, err := natsserver.NewServer(o)
 	if err != nil {
