@@ -24,6 +24,7 @@ func TestPagesMarkHiddenCharacters(t *testing.T) {
 	})
 	b := h.openTab(chromium(t), tokens.Approver)
 	b.wait(question + " !== null")
+	b.wait(question + `.querySelectorAll("details").length > 2`) // what opens loads after the question
 	b.do(`for (const d of document.querySelectorAll("article details")) d.open = true`)
 	b.wait(question + `.querySelector("pre") !== null`)
 	page := b.text(`document.body.textContent`)

@@ -104,7 +104,7 @@ export function GateDetail({ listed, gone, back, go, page, byItself, children }:
             {!settled && (draft.verb === "edit" || draft.verb === "respond" || draft.verb === "happened") && (
               <ValueForm gate={gate} draft={draft} />
             )}
-            {!inSession(gate) && <State gate={gate} payload={payload} />}
+            {!inSession(gate) && <State key={gate.id} gate={gate} payload={payload} />}
           </div>
         </div>
         <Actions

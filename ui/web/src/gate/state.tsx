@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import type { Gate } from "../api/client";
 import { useCheckpoint } from "../data/checkpoints";
 import { Failure } from "../parts/notice";
@@ -12,7 +12,6 @@ export function State({ gate, payload }: { gate: Gate; payload: Node | undefined
   const [raw, setRaw] = useState(false);
   const checkpoint = useCheckpoint(gate.checkpoint, open);
   const state = useMemo(() => onRecord(checkpoint.data?.state), [checkpoint.data]);
-  useEffect(() => setRaw(false), [gate.id]);
   return (
     <>
       <details className={css.more} onToggle={(e) => setOpen(e.currentTarget.open)}>
