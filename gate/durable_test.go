@@ -321,6 +321,66 @@ func TestOneApprovalOneRun(t *testing.T) {
 	}
 }
 
+// TestSecondRunSaysWhatBecameOfTheFirst: the question for another run says that the first began and
+// how it ended. If the tool said that nothing happened, the answer is still good.
+func TestSecondRunSaysWhatBecameOfTheFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		first error // nil: the process is killed in the middle of it
+		asked int   // by the second run
+		note  string
+	}{
+		"an error":     {errors.New("connection reset"), 1, `it may have been done: a run of it ended with the error "connection reset", under the approval by alice`},
+		"not done":     {gate.NotDone(errors.New("no funds")), 0, ""},
+		"partly":       {errors.Join(gate.NotDone(errors.New("no funds")), errors.New("reset")), 1, `it may have been done: a run of it ended with the error "no funds\nreset", under the approval by alice`},
+		"a killed one": {nil, 1, "it may have been done: a run of it began, and how that ended is not known, under the approval by alice"},
+		"a panic":      {errPanics, 1, "it may have been done: a run of it ended with the error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs, session := 0, (*gate.Session)(nil)
+			tool := gate.Require(func(context.Context, payment) (string, error) {
+				runs++
+				if runs == 1 && errors.Is(c.first, errPanics) {
+					panic("in the bank's client")
+				}
+				if runs == 1 {
+					return "", c.first
+				}
+				return "paid", nil
+			}, gate.Approval{Tool: "pay", Message: "ok?"})
+			var h *host
+			h = newHost(t, func(ctx context.Context) error {
+				_, err := tool(session.With(ctx), payment{"1234", 40})
+				if err == nil && runs == 1 {
+					return errCrash
+				}
+				return err
+			})
+			asked, note := 0, ""
+			answers := func() {
+				var s *gate.Session
+				s = gate.NewSession(&gate.SessionOptions{By: "alice", Announce: func(g *posthouse.Gate) error {
+					asked, note = asked+1, g.Note
+					s.Receive("/__approval/"+string(g.ID)+"/approve", "alice")
+					return nil
+				}})
+				session = s
+			}
+			answers()
+			if err := h.run(); err == nil || asked != 1 || runs != 1 {
+				t.Fatal(err, asked, runs)
+			}
+			asked, note = 0, ""
+			h.restart()
+			answers()
+			if err := h.run(); err != nil || asked != c.asked || runs != 2 || !strings.HasPrefix(note, c.note) {
+				t.Errorf("%v; asked %d times, ran %d times, with the note %q", err, asked, runs, note)
+			}
+		})
+	}
+}
+
+var errPanics = errors.New("it panics")
+
 // TestRetriesAskAgain: a node is tried three times, and each run of the tool has its approval.
 func TestRetriesAskAgain(t *testing.T) {
 	for name, idempotent := range map[string]bool{"once": false, "idempotent": true} {

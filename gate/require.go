@@ -73,9 +73,10 @@ func (a *Approval) validate() error {
 // verdict is still allowed and its value still fits. A missing answer is never recorded.
 //
 // There the tool runs once under an approval, unless it is Idempotent: that it begins is on
-// record, too. A second run is asked for again, and is ErrForbidden without a session. Put the
-// call inside step.Do to record its result. An approval by SessionOptions.Policy needs no
-// second one.
+// record, too. A second run is asked for again, with what became of the first one, and is
+// ErrForbidden without a session. If the tool said by [NotDone] that nothing happened, it may run
+// again under the same answer. Put the call inside step.Do to record its result. An approval by
+// SessionOptions.Policy needs no second one.
 func Require[In, Out any](tool func(context.Context, In) (Out, error), a Approval) func(context.Context, In) (Out, error) {
 	a.Verdicts, a.Assignees = slices.Clone(a.Verdicts), slices.Clone(a.Assignees)
 	a.Timeout = cmp.Or(a.Timeout, DefaultTimeout)
@@ -118,7 +119,7 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 			return out, err
 		}
 	}
-	d, begin, err := s.approval(ctx, g, how, a, r.check)
+	d, once, err := s.approval(ctx, g, how, a, r.check)
 	if err != nil {
 		return out, err
 	}
@@ -130,13 +131,13 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 				Hint: "the tool did not run; do not share what is passed to a call that waits for its approval",
 			}
 		}
-		return r.run(ctx, begin, run)
+		return r.run(ctx, once, run)
 	case posthouse.Edit:
 		changed, err := read[In](d.Value, true)
 		if err != nil {
 			return out, unfit(g, d, err)
 		}
-		return r.run(ctx, begin, changed)
+		return r.run(ctx, once, changed)
 	case posthouse.Respond:
 		if err := decodeAnswer(d.Value, &out); err != nil {
 			var none Out
@@ -148,17 +149,26 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 }
 
 // run puts on record that the tool begins and runs it, if the run around it still has its
-// thread: the answer may have taken long.
-func (r *required[In, Out]) run(ctx context.Context, begin func(context.Context) error, in In) (out Out, err error) {
-	if err := begin(ctx); err != nil {
-		return out, err
+// thread: the answer may have taken long. An error of the tool is on record, too.
+func (r *required[In, Out]) run(ctx context.Context, once *toolRun, in In) (out Out, err error) {
+	if once != nil {
+		if err := once.begin(ctx); err != nil {
+			return out, err
+		}
 	}
 	if task, ok := engine.From(ctx); ok {
 		if err := task.Session().Lease().Confirm(ctx); err != nil {
 			return out, err
 		}
 	}
-	return r.tool(effect.Traced(ctx), in)
+	if once == nil {
+		return r.tool(effect.Traced(ctx), in)
+	}
+	err = engine.Guard(func() (err error) {
+		out, err = r.tool(effect.Traced(ctx), in)
+		return err
+	})
+	return out, once.ended(ctx, err)
 }
 
 // check refuses values that the tool could not take or return.
@@ -205,10 +215,9 @@ func decodeAnswer[Out any](value json.RawMessage, out *Out) error {
 }
 
 // approval returns the decision of a call: the policy's, the recorded one, or a new one by
-// the session, which it records. Without a session only what is on record counts. begin is to
-// be called before the tool runs.
-func (s *Session) approval(ctx context.Context, g *posthouse.Gate, how Handling, a *Approval, check func(*posthouse.Decision) error) (d *posthouse.Decision, begin func(context.Context) error, err error) {
-	begin = func(context.Context) error { return nil }
+// the session, which it records. Without a session only what is on record counts. once is the
+// run that the decision licenses, nil if it licenses any number.
+func (s *Session) approval(ctx context.Context, g *posthouse.Gate, how Handling, a *Approval, check func(*posthouse.Decision) error) (d *posthouse.Decision, once *toolRun, err error) {
 	decide := func(ctx context.Context) (*posthouse.Decision, error) {
 		switch {
 		case s == nil:
@@ -219,35 +228,32 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, how Handling,
 		return s.ask(ctx, g, a.Timeout, check)
 	}
 	if how == Deny {
-		return &posthouse.Decision{Verdict: posthouse.Reject, By: "policy:deny"}, begin, nil
+		return &posthouse.Decision{Verdict: posthouse.Reject, By: "policy:deny"}, nil, nil
 	}
 	task, ok := engine.From(ctx)
 	if !ok {
 		d, err = decide(ctx)
-		return d, begin, err
+		return d, nil, err
 	}
 	for n := uint32(0); ; n++ {
 		on, fresh, err := s.recorded(ctx, task, g, n, how, decide)
 		switch {
 		case errors.Is(err, errUnheard):
-			return on.Decision, begin, nil
+			return on.Decision, nil, nil
 		case err != nil:
 			return nil, nil, err
 		case !fresh && !counts(g, on.Decision, check):
 			continue
 		}
-		r := toolRun{task, g.Name, n, callKey(g, how)}
-		if once := how == AskFirst && !a.Idempotent && licenses(on.Decision); once {
-			began, err := r.began(ctx)
-			if err != nil {
-				return nil, nil, err
-			}
-			if began {
-				continue
-			}
-			begin = r.begin
+		if how != AskFirst || a.Idempotent || !licenses(on.Decision) {
+			return on.Decision, nil, nil
 		}
-		return on.Decision, begin, nil
+		once := &toolRun{task: task, tool: g.Name, n: n, key: callKey(g, how)}
+		open, note, err := once.open(ctx)
+		if err != nil || open {
+			return on.Decision, once, err
+		}
+		g.Note = clip(note + ", under the approval by " + on.Decision.By)
 	}
 }
 
@@ -255,32 +261,6 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, how Handling,
 func licenses(d *posthouse.Decision) bool {
 	return d.Verdict.IsYes()
 }
-
-// A toolRun is the run of a tool under the n-th answer to a call.
-type toolRun struct {
-	task *engine.Task
-	tool string
-	n    uint32
-	key  string
-}
-
-// began reports whether the run is on record as begun.
-func (r toolRun) began(ctx context.Context) (bool, error) {
-	if _, known := r.task.Records().Earlier(ctx, r.group(), r.n, r.key); !known {
-		return false, nil
-	}
-	return true, r.begin(ctx) // counted among the calls of this execution
-}
-
-// begin puts on record that the run begins.
-func (r toolRun) begin(ctx context.Context) error {
-	_, err := r.task.Records().Decided(ctx, r.group(), r.n, r.key, posthouse.EffectHuman, func(context.Context) (posthouse.Value, error) {
-		return posthouse.Encode(nil, true)
-	})
-	return err
-}
-
-func (r toolRun) group() string { return "run:" + r.tool }
 
 // recorded returns the n-th answer to a call, from the record or fresh. It records a fresh
 // one. errUnheard means that no answer came, which is not recorded.
