@@ -93,15 +93,14 @@ func TestUnsent(t *testing.T) {
 		}},
 		{"refused after net/http has sent it", false, func(ctx context.Context, b *posthousetest.Bank) error {
 			r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, b.URL, nil) // keeps a connection
-			if err == nil {
-				var resp *http.Response
-				if resp, err = b.Client.Do(r); err == nil {
-					err = resp.Body.Close()
-				}
-			}
 			if err != nil {
-				t.Error(err)
+				t.Fatal(err)
 			}
+			resp, err := b.Client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
 			b.Next(posthousetest.BankLeavesAfter)
 			return gate.Unsent(ctx, send(ctx, b.Client, b.URL))
 		}},
@@ -176,7 +175,8 @@ func TestUnsentOfAnEffect(t *testing.T) {
 	if _, err := l.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
-	if out, err = app.Resume(ctx, "order-1"); err == nil {
+	out, err = app.Resume(ctx, "order-1")
+	if err == nil {
 		t.Fatal("it was refused, and the run is", out)
 	}
 	url = b.URL
