@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -90,7 +91,8 @@ func (p *pause) use(ctx context.Context, u *handler.Use) error {
 }
 
 // edit asks the question about edited content, unless the decision that edited it is enough
-// for that one, too. That is then put on record.
+// for that one, too. That is then put on record. The question is a worker's word: the decision
+// counts only if its content is the edit, under the same name.
 func (p *pause) edit(ctx context.Context, edited posthouse.ID, g posthouse.Gate) error {
 	t := p.task
 	decided, err := t.session.Gate(ctx, edited)
@@ -103,9 +105,13 @@ func (p *pause) edit(ctx context.Context, edited posthouse.ID, g posthouse.Gate)
 	}
 	if _, before := t.Gates().Asked(ctx, g); !before && settled == nil && !replaced {
 		g.RequestedBy = cmp.Or(g.RequestedBy, Sender(ctx))
+		carried := license.EditDecided(g, decided)
 		why := license.JudgeEdit(t.session.Ledger().Core(), &g, decided)
+		if why == nil && (!strings.HasSuffix(decided.Name, replay.Nested+g.Name) || !license.SameContent(&carried, decided)) {
+			why = posthouse.Invalid("content", "of question %.40q is not what %s was edited to", g.Name, decided.ID)
+		}
 		if why == nil {
-			_, err := t.Gates().RecordDecided(ctx, license.EditDecided(g, decided), nil)
+			_, err := t.Gates().RecordDecided(ctx, carried, nil)
 			return err
 		}
 		g.Note, g.Supersedes = license.ProposedAgain(decided, why), decided.ID

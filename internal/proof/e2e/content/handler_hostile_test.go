@@ -183,3 +183,41 @@ func (k *desk) retries(app *flow.App[int, string], onFork bool) {
 	}
 	h.verified()
 }
+
+// TestAttemptToCarryAnEditElsewhere: a worker says that a question is about what another one was edited to.
+// The edit decides only that content, under its own name.
+func TestAttemptToCarryAnEditElsewhere(t *testing.T) {
+	onDesks(t, func(k *desk, app *flow.App[int, string]) {
+		h := k.house
+		for thread, change := range map[string]func(g *posthouse.Gate){
+			"honest":       nil,
+			"more money":   func(g *posthouse.Gate) { g.Payload = []byte(`{"To":"bob","Amount":1000000}`) },
+			"to another":   func(g *posthouse.Gate) { g.Payload = []byte(`{"To":"mallory","Amount":5}`) },
+			"other effect": func(g *posthouse.Gate) { g.Name = "mail" },
+		} {
+			must(app.Run(k.Context(), thread, 10, flow.RunOptions{By: "bob"}))(h)
+			first := handlersPayment()
+			first.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit}
+			k.gives(k.claimsOf(thread), task.Verdict{Action: task.Await, Waits: []task.Wait{{Question: first}}})
+			must(app.Resume(k.Context(), thread))(h)
+			asked := k.only(thread)
+			must(h.ledger.Decide(h.Context(), asked.ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Value: []byte(`{"To":"bob","Amount":5}`)}))(h)
+			must(app.Resume(h.Context(), thread))(h)
+			q := handlersPayment()
+			q.Payload, q.Text = []byte(`{"To":"bob","Amount":5}`), "Pay this, edited?"
+			if change != nil {
+				change(q)
+			}
+			k.gives(k.claimsOf(thread), task.Verdict{Action: task.Await, Waits: []task.Wait{{Question: q, Edited: asked.ID}}})
+			must(app.Resume(h.Context(), thread))(h)
+			open := h.inbox(thread)
+			if change == nil && len(open) != 0 {
+				h.Errorf("%s: people are asked about what alice decided: %+v", thread, open)
+			}
+			if change != nil && (len(open) != 1 || string(open[0].Payload) != string(q.Payload) || open[0].Decision != nil || open[0].Note == "") {
+				h.Errorf("%s: nobody is asked about what alice did not see: %+v", thread, open)
+			}
+		}
+		h.verified()
+	})
+}
