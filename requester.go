@@ -20,14 +20,15 @@ const (
 const (
 	RequestedBySignal = "signal" // sent a signal that the program took
 	RequestedByImport = "import" // imported the thread without verification
+	RequestedByAnswer = "answer" // answered an earlier question of the branch ([Respond])
 )
 
 // A Requester is somebody who made, or changed, what a question asks. Requesters may not
 // approve it, unless the question allows it.
 type Requester struct {
 	Name string    `json:"name"`
-	How  string    `json:"how"`            // "signal", "import", or the kind of the checkpoint: input, update, fork, save
-	What []string  `json:"what,omitempty"` // the parts of the state that changed, or the names of the signals; at most 16
+	How  string    `json:"how"`            // "signal", "import", "answer", or the kind of the checkpoint: input, update, fork, save
+	What []string  `json:"what,omitempty"` // the parts of the state that changed, or the names of the signals or questions; at most 16
 	At   time.Time `json:"at,omitzero"`    // the first time
 }
 

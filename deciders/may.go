@@ -2,6 +2,7 @@ package deciders
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -111,11 +112,32 @@ func decidedError(g *posthouse.Gate) error {
 // gate asks, under this name or another one of theirs.
 func requested(g *posthouse.Gate, name, cannot, hint string) error {
 	e := &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this and " + cannot, Hint: hint}
-	if as := g.Requester(name); as != name {
+	as := g.Requester(name)
+	if what := answered(g, as); what != "" {
+		e.Message = as + " answered " + what + ", which this may follow from, and " + cannot
+		e.Hint = "somebody else has to decide, unless the program allows it (AllowRequester of the question)"
+	}
+	if as != name {
 		e.Message = name + " counts as the same person as " + as + ", who asked for this, and " + cannot
 		e.Hint = twoPeople(g, name, as)
 	}
 	return e
+}
+
+// answered returns the earlier questions that a person answered who is a requester of the gate for nothing
+// else, "" for any other requester.
+func answered(g *posthouse.Gate, name string) string {
+	var what []string
+	for i := range g.Requesters {
+		switch r := &g.Requesters[i]; {
+		case r.Name != name:
+		case r.How != posthouse.RequestedByAnswer:
+			return ""
+		default:
+			what = append(what, r.What...)
+		}
+	}
+	return strings.Join(what, ", ")
 }
 
 // voted returns the error of a person who has voted, under this name or another one of theirs.

@@ -316,7 +316,7 @@ func (c *trial) send(thread string) bool {
 func (c *trial) answer(g *posthouse.Gate) {
 	d := posthouse.Decision{Verdict: posthouse.Verdict(g.Labels["say"]), By: "bob"}
 	if d.Verdict == posthouse.Respond {
-		d.Value = json.RawMessage(`"so"`)
+		d.Value, d.By = json.RawMessage(`"so"`), "bob-"+string(g.ID) // who answers is a requester of what follows
 	}
 	_, err := c.ledger.Decide(c.ctx, g.ID, d)
 	if err != nil && !errors.Is(err, posthouse.ErrDecided) && !c.dying.Dead() {

@@ -60,7 +60,7 @@ func changed(r *posthouse.Requester) string {
 	}
 	how := map[string]string{
 		posthouse.RequestedBySignal: "sent as a signal by ", posthouse.RequestedByImport: "imported by ", posthouse.KindInput: "sent as input by ",
-		posthouse.KindFork: "changed in a fork by ",
+		posthouse.KindFork: "changed in a fork by ", posthouse.RequestedByAnswer: "answered by ",
 	}[r.How]
 	if how == "" {
 		how = "changed by "

@@ -88,7 +88,7 @@ func Example_langgraphInterrupt() {
 		if err != nil {
 			return err
 		}
-		second, err := gate.Ask[*string](ctx, gate.Question{Name: "title?"}) // another one, with an id of its own
+		second, err := gate.Ask[*string](ctx, gate.Question{Name: "title?", AllowRequester: true}) // another one, with an id of its own; who answered the first may answer it
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
-// Package senders says who sent the signals that executions have taken, and who changed the
-// threads that they called. They are requesters of what those ask.
+// Package senders says who sent the signals that executions have taken, who answered what they asked
+// people, and who changed the threads that they called. They are requesters of what those ask.
 package senders
 
 import (
@@ -79,8 +79,23 @@ func Join(list, more []posthouse.Requester) []posthouse.Requester {
 	return list
 }
 
-// Of returns who sent the signals that executions on record have taken, and who came with what
-// the threads that they called came to. [posthouse.ErrCorrupt]
+// addAnswer adds who answered a question to people, other than one about the outcome of an effect: what they
+// said may be part of what is asked next.
+func addAnswer(list []posthouse.Requester, g *posthouse.Gate) []posthouse.Requester {
+	d := g.Decision
+	if d == nil || d.Verdict != posthouse.Respond || !g.AsksPeople() || g.Kind == posthouse.GateOutcome {
+		return list
+	}
+	for _, name := range []string{d.By, d.Actor} {
+		if name != "" && name != posthouse.RuntimeActor {
+			list = requesters.Add(list, posthouse.Requester{Name: name, How: posthouse.RequestedByAnswer, What: []string{g.Name}})
+		}
+	}
+	return list
+}
+
+// Of returns who sent the signals that executions on record have taken, who answered their questions, and
+// who came with what the threads that they called came to. [posthouse.ErrCorrupt]
 // if a record does not decode.
 func Of(executions map[string]*threadlog.Execution) (list []posthouse.Requester, err error) {
 	for _, key := range slices.Sorted(maps.Keys(executions)) {
@@ -92,6 +107,7 @@ func Of(executions map[string]*threadlog.Execution) (list []posthouse.Requester,
 			}
 		}
 		for _, g := range x.Gates {
+			list = addAnswer(list, g)
 			// In a thread that a fork began the answer names no entry.
 			if d := g.Decision; g.Kind == posthouse.GateSignal && d != nil && d.Verdict == posthouse.Respond {
 				if d.By != anonymous {

@@ -198,10 +198,10 @@ func TestNodeRunsFromItsStartForEachAnswer(t *testing.T) {
 	app := compile(t, g, l)
 	out := must(app.Run(t.Context(), "t", work{}))(t)
 	ids := map[posthouse.ID]bool{}
-	for _, answer := range []string{`"first"`, `null`} {
+	for i, answer := range []string{`"first"`, `null`} {
 		id := out.Waiting[0].ID
 		ids[id] = true
-		must(l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Respond, By: "alice", Value: []byte(answer)}))(t)
+		must(l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Respond, By: []string{"alice", "bob"}[i], Value: []byte(answer)}))(t)
 		out = must(app.Resume(t.Context(), "t"))(t)
 	}
 	wantList(t, "answers", out.State.Scratch, `"first"`, "null")

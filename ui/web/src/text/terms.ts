@@ -33,4 +33,8 @@ const asks = ["", "input", "start"];
 export const changesOf = ({ requesters = [] }: Asked): string[] =>
   requesters
     .filter((r) => !asks.includes(r.how ?? ""))
-    .map((r) => `${r.name} changed ${(r.what ?? []).join(", ") || "what is asked"} (${r.how})`);
+    .map((r) =>
+      r.how === "answer"
+        ? `${r.name} answered ${(r.what ?? []).join(", ") || "an earlier question"}`
+        : `${r.name} changed ${(r.what ?? []).join(", ") || "what is asked"} (${r.how})`,
+    );
