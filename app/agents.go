@@ -33,7 +33,7 @@ func GraphAgent[S any](env *Env, a *graph.App[S], decode func(message string) (S
 			return nil, err
 		}
 		t := telling{options: o, thread: threadOf(env, o)}
-		run := graph.RunOptions{By: o.By, KeepQuestions: !o.Withdraw, Modes: []runs.StreamMode{runs.StreamMessages, runs.StreamCustom, runs.StreamCheckpoints}}
+		run := graph.RunOptions{By: o.By, Withdraw: o.Withdraw, Modes: []runs.StreamMode{runs.StreamMessages, runs.StreamCustom, runs.StreamCheckpoints}}
 		for e, err := range a.Stream(ctx, t.thread, in, run) {
 			var failed *graph.NodeError
 			if err != nil {
@@ -58,7 +58,7 @@ func FlowAgent[In, Out any](env *Env, a *flow.App[In, Out], decode func(message 
 			return nil, err
 		}
 		t := telling{options: o, thread: threadOf(env, o)}
-		run := flow.RunOptions{By: o.By, KeepQuestions: !o.Withdraw, Modes: []runs.StreamMode{runs.StreamMessages, runs.StreamCustom, runs.StreamCheckpoints}}
+		run := flow.RunOptions{By: o.By, Withdraw: o.Withdraw, Modes: []runs.StreamMode{runs.StreamMessages, runs.StreamCustom, runs.StreamCheckpoints}}
 		for e, err := range a.Stream(ctx, t.thread, in, run) {
 			var failed *flow.Error
 			if err != nil {

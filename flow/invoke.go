@@ -37,11 +37,10 @@ type RunOptions struct {
 	// [runs.CheckStartAt].
 	StartAt time.Time
 
-	// KeepQuestions refuses an input while people are asked on the branch, or while what they
-	// decided has not been acted on: [posthouse.ErrConflict], with Error.Gates. Without it
-	// Run withdraws what is asked. Programs that pass on messages of people set it; the agents
-	// of package app do, unless a message says that it withdraws the question.
-	KeepQuestions bool
+	// Withdraw says that the input may withdraw what people are asked on the branch, and what they
+	// decided that has not been acted on. Without it such an input is refused:
+	// [posthouse.ErrConflict], with Error.Gates.
+	Withdraw bool
 
 	Release *AutoRelease // when the run releases the thread; default Options.Release
 	OnBusy  runs.OnBusy  // what to do when another run has the thread; default Reject
@@ -56,14 +55,14 @@ type RunOptions struct {
 }
 
 func (o *RunOptions) check(bool) (front.Invocation, error) {
-	c := front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions, StartAt: o.StartAt}
+	c := front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, Withdraw: o.Withdraw, StartAt: o.StartAt}
 	return c, posthouse.CheckPerson("By", o.By)
 }
 
 // Run gives the thread an input and executes the function until it is done or
 // parks. The input is on record before the function begins. A thread that has
-// ended, failed or waits begins a new execution; what it waited for is cancelled, unless
-// RunOptions.KeepQuestions refuses that.
+// ended, failed or waits begins a new execution; what it waited for is cancelled. Where
+// people are asked it is refused, unless RunOptions.Withdraw is set.
 //
 // Where RunOptions.Run names an execution that the branch has already, nothing new
 // begins. The newest execution goes on as by [App.Resume]. While another caller runs it,

@@ -118,13 +118,15 @@ func TestRunIDOfAnExecutionThatIsOver(t *testing.T) {
 	w.want("[a]")
 }
 
-// New input on a waiting thread begins a new execution and cancels what the old
-// one asked.
+// New input on a waiting thread is refused, and what it asks is kept, unless it says that it
+// withdraws that: then it begins a new execution.
 func TestNewInputReplacesAWait(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := app(w, order(w), nil)
 	first := must.Get(a.Run(ctx, "t", "book"))(t)
-	second := must.Get(a.Run(ctx, "t", "lamp"))(t)
+	_, err := a.Run(ctx, "t", "lamp")
+	must.Fail(t, err, posthouse.ErrConflict)
+	second := must.Get(a.Run(ctx, "t", "lamp", flow.RunOptions{Withdraw: true}))(t)
 	if second.Waiting[0].ID == first.Waiting[0].ID {
 		t.Fatal("the question of another execution was kept")
 	}

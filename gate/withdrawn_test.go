@@ -69,7 +69,7 @@ func TestReadWithdrawn(t *testing.T) {
 			if _, err := app.Resume(t.Context(), "t"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := app.Run(t.Context(), "t", false); err != nil {
+			if _, err := app.Run(t.Context(), "t", false, flow.RunOptions{Withdraw: true}); err != nil {
 				t.Fatal(err)
 			}
 			var names []string

@@ -224,13 +224,15 @@ func TestWaitingWithoutAQuestionIsAnError(t *testing.T) {
 	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
-// New input, and an update, cancel an open question.
+// New input that says so, and an update, cancel an open question.
 func TestGoingOnCancelsOpenQuestions(t *testing.T) {
 	calls := 0
 	l := newLedger(t)
 	a := compile(t, approval(&calls), l, nil)
 	first := must.Get(a.Run(t.Context(), "t", trail{}))(t)
-	second := must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	_, err := a.Run(t.Context(), "t", trail{})
+	must.Fail(t, err, posthouse.ErrConflict)
+	second := must.Get(a.Run(t.Context(), "t", trail{}, graph.RunOptions{Withdraw: true}))(t)
 	g := must.Get(l.Gate(t.Context(), first.Waiting[0].ID))(t)
 	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Fatalf("gate %+v", g)

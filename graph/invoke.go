@@ -12,8 +12,9 @@ import (
 // Run gives the thread an input and runs the graph from Start until it is done or
 // parks. A new thread begins with the input as its state. An existing one merges the
 // input into its head's state: append parts append, other parts replace unless they are
-// zero ([App.Update] sets zero values). Questions that were open on the branch are
-// cancelled.
+// zero ([App.Update] sets zero values). Where people are asked on the
+// branch, the input is refused ([posthouse.ErrConflict], with Error.Gates), unless
+// RunOptions.Withdraw is set: then their questions are cancelled.
 //
 // Run returns without an error if the run waits for a gate, was interrupted or was
 // cancelled: see Result.Status. If the thread has a run of the same id (RunOptions.Run)

@@ -177,7 +177,7 @@ func TestAChangedSubgraphIsRefused(t *testing.T) {
 			if must.Get(l.Thread(t.Context(), "t"))(t).Tail != tail {
 				t.Fatal("the thread was touched")
 			}
-			if _, err := a.Run(t.Context(), "t", outerState{}); err != nil { // an input starts over
+			if _, err := a.Run(t.Context(), "t", outerState{}, graph.RunOptions{Withdraw: true}); err != nil { // an input starts over
 				t.Fatal(err)
 			}
 		})

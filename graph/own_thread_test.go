@@ -256,7 +256,7 @@ func TestLeavingCancelsOwnThreads(t *testing.T) {
 		must.Get(app.Run(t.Context(), "t", outerState{}))(t)
 		switch name {
 		case "input":
-			must.Get(app.Run(t.Context(), "t", outerState{}))(t)
+			must.Get(app.Run(t.Context(), "t", outerState{}, graph.RunOptions{Withdraw: true}))(t)
 		case "goto":
 			must.Get(app.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "asks"}))(t)
 			must.Get(app.Resume(t.Context(), "t"))(t)

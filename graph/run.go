@@ -44,11 +44,10 @@ type RunOptions struct {
 	// little more than the lease. Default: not at all.
 	Wait time.Duration
 
-	// KeepQuestions refuses an input while people are asked on the branch, or while what they
-	// decided has not been acted on: [posthouse.ErrConflict], with Error.Gates. Without it
-	// Run withdraws what is asked. Programs that pass on messages of people set it; the agents
-	// of package app do, unless a message says that it withdraws the question.
-	KeepQuestions bool
+	// Withdraw says that the input may withdraw what people are asked on the branch, and what they
+	// decided that has not been acted on. Without it such an input is refused:
+	// [posthouse.ErrConflict], with Error.Gates.
+	Withdraw bool
 
 	// Labels of the input's checkpoint, to find and to keep it by. At most 16; keys and
 	// values at most 200 bytes.
@@ -103,7 +102,7 @@ func newRun(a *core, root *rootState, s *session.Session, o RunOptions, limit in
 
 // checkCall checks the options of a call, and returns what the engine needs of them.
 func (a *core) checkCall(o *RunOptions, input bool) (c front.Invocation, err error) {
-	c = front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions, StartAt: o.StartAt}
+	c = front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, Withdraw: o.Withdraw, StartAt: o.StartAt}
 	switch {
 	case o.RecursionLimit < 0:
 		return c, posthouse.Invalid("RecursionLimit", "is negative")

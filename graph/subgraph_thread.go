@@ -16,9 +16,9 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 	thread := calls.ThreadName(r.sess.Head(), r.sess.Birth(), o.task.key.String(), uint8(in.lifetime), in.lifetime == PerCall)
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: o.task.isBounded(),
-		OnBusy:       runs.Enqueue, // its own program may be moving the thread
-		Coordination: r.sess.Head().Coordination,
-		labels:       map[string]string{calls.LabelParent: r.sess.Thread(), calls.LabelCall: subparts.Shorten(o.task.key.String()), calls.LabelCalled: thread},
+		OnBusy:       runs.Enqueue,                               // its own program may be moving the thread
+		Coordination: r.sess.Head().Coordination, Withdraw: true, // the caller's input was refused, or may
+		labels: map[string]string{calls.LabelParent: r.sess.Thread(), calls.LabelCall: subparts.Shorten(o.task.key.String()), calls.LabelCalled: thread},
 	}
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		opt.labels[calls.LabelBranch] = b

@@ -70,6 +70,7 @@ func (d *desk) command(ctx context.Context, verb, text string) error {
 	read := graph.RunOptions{Modes: []runs.StreamMode{runs.StreamMessages}}
 	if verb == "say" {
 		input := Chat{Messages: []llm.Message{{Role: llm.User, Text: text}}}
+		read.Withdraw = true // who types instead of answering takes the question back; agent.go tells the model
 		return d.follow(app.Stream(ctx, d.thread, input, read))
 	}
 	if verb != "resume" {

@@ -32,7 +32,7 @@ func (d *desk) talk(ctx context.Context, led *ledger.Ledger, in io.Reader) error
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		input := Chat{Messages: []llm.Message{{Role: llm.User, Text: lines.Text()}}}
-		read := graph.RunOptions{Modes: []runs.StreamMode{runs.StreamMessages}}
+		read := graph.RunOptions{Modes: []runs.StreamMode{runs.StreamMessages}, Withdraw: true}
 		over := make(chan error, 1)
 		go func() { over <- d.follow(app.Stream(session.With(ctx), d.thread, input, read)) }()
 		for running := true; running; {

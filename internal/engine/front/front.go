@@ -53,8 +53,8 @@ type Invocation struct {
 
 	StartAt time.Time // of an input: when its run starts; zero: at once
 
-	// KeepQuestions refuses an input that would withdraw a question.
-	KeepQuestions bool
+	// Withdraw lets an input withdraw a question that people are asked.
+	Withdraw bool
 }
 
 // Check refuses what no model takes: [posthouse.ErrInvalid].
@@ -240,7 +240,7 @@ func start[In, R any](ctx context.Context, s *session.Session, r Run[In, R], c *
 			return known, err
 		}
 	}
-	if c.KeepQuestions {
+	if !c.Withdraw {
 		if err := checkAsked(ctx, s); err != nil {
 			return nil, err
 		}

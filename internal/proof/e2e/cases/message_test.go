@@ -70,14 +70,14 @@ func (h *house) doors() map[string]door {
 		"graph agent": {agent(app.GraphAgent(env, g, memo), "ga"), resumeGraph("ga")},
 		"flow agent":  {agent(app.FlowAgent(env, f, nil), "fa"), resumeFlow("fa")},
 		"graph": {func(m string, withdraw bool) (posthouse.ID, error) {
-			r, err := g.Run(ctx, "g", order{Memo: m}, graph.RunOptions{KeepQuestions: !withdraw})
+			r, err := g.Run(ctx, "g", order{Memo: m}, graph.RunOptions{Withdraw: withdraw})
 			if err != nil {
 				return "", err
 			}
 			return r.Waiting[0].ID, nil
 		}, resumeGraph("g")},
 		"flow": {func(m string, withdraw bool) (posthouse.ID, error) {
-			r, err := f.Run(ctx, "f", m, flow.RunOptions{KeepQuestions: !withdraw})
+			r, err := f.Run(ctx, "f", m, flow.RunOptions{Withdraw: withdraw})
 			if err != nil {
 				return "", err
 			}
@@ -144,7 +144,7 @@ func TestMessageToACallerOfAWaitingThread(t *testing.T) {
 		app := must.Get(g.Compile(h.led, nil))(h)
 		must.Get(app.Run(ctx, "t", order{}))(h)
 		h.want("questions", len(h.people()), 1)
-		_, err := app.Run(ctx, "t", order{}, graph.RunOptions{KeepQuestions: true})
+		_, err := app.Run(ctx, "t", order{})
 		e, ok := errors.AsType[*posthouse.Error](err)
 		if !ok || e.Gate != h.people()[0].ID {
 			h.Errorf("refused by %v", err)

@@ -44,7 +44,7 @@ func askedError(s *session.Session, what string, gates []posthouse.ID) error {
 	e := &posthouse.Error{
 		Code: posthouse.CodeConflict, Gates: gates, Gate: gates[0],
 		Message: "thread " + s.Thread() + " " + what + ": " + string(gates[0]),
-		Hint:    "decide it and let the thread go on, send this to another thread, or say that it withdraws the question (withdraw; posthouse send --withdraw)",
+		Hint:    "decide it and let the thread go on, send this to another thread, or say that it withdraws the question (RunOptions.Withdraw; withdraw in the body; posthouse send --withdraw)",
 	}
 	if h := s.Head(); h != nil {
 		e.Head = h.ID
