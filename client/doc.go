@@ -3,7 +3,7 @@
 //	c, err := client.New("https://posthouse.example.com", &client.Options{Token: token})
 //	run, err := c.Start(ctx, "refund", Refund{Request: "order 1234"}, nil)
 //	t, err := c.Wait(ctx, run.Thread) // until it asks, or is over
-//	for g, err := range c.Gates(ctx, &client.GateQuery{Thread: run.Thread}) {
+//	for g, err := range c.Gates(ctx, &client.GateQuery{Thread: run.Thread, Everyone: true}) {
 //		_, err = c.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Approve, Shown: g.Hash})
 //	}
 //	for e, err := range c.Events(ctx, &client.EventQuery{Thread: run.Thread, Modes: []string{"updates"}}) {

@@ -26,7 +26,7 @@ func Example() {
 	if _, err := c.Wait(ctx, run.Thread); err != nil {
 		log.Fatal(err)
 	}
-	for g, err := range c.Gates(ctx, &client.GateQuery{Thread: run.Thread}) {
+	for g, err := range c.Gates(ctx, &client.GateQuery{Thread: run.Thread, Everyone: true}) {
 		if err != nil {
 			log.Fatal(err)
 		}

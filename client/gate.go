@@ -57,7 +57,8 @@ type BindingField struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// A GateQuery says which gates to list. Nil is the zero value: all that wait, the newest first.
+// A GateQuery says which gates to list. Nil is all that wait, the newest first. One that names no person
+// (Assignee, Assigned, Decider, Requester) is [posthouse.ErrInvalid], unless Everyone is set.
 type GateQuery struct {
 	State     string // open, decided, expired or withdrawn; "" is open
 	Thread    string // of this thread
@@ -67,6 +68,7 @@ type GateQuery struct {
 	Assigned  string // that is assigned to this person by name; me is the token's owner
 	Decider   string // that this person decided; me is the token's owner
 	Requester string // that this person made, or changed; me is the token's owner
+	Everyone  bool   // what others are asked, too
 	Label     string // with this label, name=value
 	Text      string // that have this text in the question, its payload, its labels, or the name of its thread
 	Order     string // of open gates: desc, asc or deadline
@@ -76,7 +78,12 @@ type GateQuery struct {
 // Gates yields gates: the inbox, unless the query says otherwise.
 func (c *Client) Gates(ctx context.Context, q *GateQuery) iter.Seq2[*Gate, error] {
 	if q == nil {
-		q = new(GateQuery)
+		q = &GateQuery{Everyone: true}
+	}
+	if !q.Everyone && q.Assignee == "" && q.Assigned == "" && q.Decider == "" && q.Requester == "" {
+		return func(yield func(*Gate, error) bool) {
+			yield(nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "assignee", Message: "names no person", Hint: "name one, or set Everyone to list what everybody is asked"})
+		}
 	}
 	return exactList[*Gate](ctx, c, "/api/gates", given(
 		"state", q.State, "thread", q.Thread, "question", q.Question, "program", q.Program, "assignee", q.Assignee, "assigned", q.Assigned, "decider", q.Decider,

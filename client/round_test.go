@@ -58,6 +58,9 @@ func TestRound(t *testing.T) {
 	if all := must.Get(client.Collect(c.Threads(ctx, &client.ThreadQuery{Waiting: true})))(t); len(all) != 1 || all[0].Thread != ".." {
 		t.Errorf("waiting are %v", all)
 	}
+	for _, err := range c.Gates(ctx, &client.GateQuery{Assignee: ""}) { // an empty name is not everybody's
+		must.Fail(t, err, posthouse.ErrInvalid)
+	}
 	gates := must.Get(client.Collect(c.Gates(ctx, nil)))(t)
 	g := must.Get(bob.Gate(ctx, gates[0].ID))(t)
 	if string(g.Payload) != `{"account":9007199254740993}` || string(g.Binding[0].Value) != "9007199254740993" || !slices.Contains(g.May, "approve") || g.State != "open" {

@@ -19,20 +19,20 @@ func TestAListByDeadlineThatFindsLittleSaysSo(t *testing.T) {
 		d.ask(fmt.Sprint("order-", i), "shop", posthouse.Gate{Name: "refund", ExpiresAt: d.now.Add(time.Duration(i+1) * time.Minute)})
 	}
 	rare := d.ask("rare", "shop", posthouse.Gate{Name: "refund", Kind: "choice", ExpiresAt: d.now.Add(time.Hour * 9)})
-	q := inbox.Query{Kind: "choice", Order: inbox.ByDeadline, Scan: 50}
+	q := inbox.Query{Everyone: true, Kind: "choice", Order: inbox.ByDeadline, Scan: 50}
 	if p := must.Get(inbox.List(t.Context(), d.Ledger, &q))(t); !p.More || len(p.Items) != 0 || p.Next != "" {
 		t.Errorf("after 50 threads: %d gates, next %q, more %t; want none, and more", len(p.Items), p.Next, p.More)
 	}
-	for _, q := range []inbox.Query{{Kind: "choice", Order: inbox.ByDeadline, Scan: 61}, {Kind: "choice", Order: inbox.Oldest}, {Kind: "choice", Order: inbox.ByDeadline}} {
+	for _, q := range []inbox.Query{{Everyone: true, Kind: "choice", Order: inbox.ByDeadline, Scan: 61}, {Everyone: true, Kind: "choice", Order: inbox.Oldest}, {Everyone: true, Kind: "choice", Order: inbox.ByDeadline}} {
 		if p := must.Get(inbox.List(t.Context(), d.Ledger, &q))(t); p.More || len(p.Items) != 1 || p.Items[0].Gate.ID != rare {
 			t.Errorf("%+v: %d gates, more %t; want the one", q, len(p.Items), p.More)
 		}
 	}
-	c := must.Get(inbox.Count(t.Context(), d.Ledger, &inbox.Query{}, 20))(t)
+	c := must.Get(inbox.Count(t.Context(), d.Ledger, &inbox.Query{Everyone: true}, 20))(t)
 	if !c.More || c.Questions["refund"] != 20 {
 		t.Errorf("20 of 61 are counted as %+v", c)
 	}
-	if c := must.Get(inbox.Count(t.Context(), d.Ledger, &inbox.Query{}, 61))(t); c.More || c.Questions["refund"] != 61 {
+	if c := must.Get(inbox.Count(t.Context(), d.Ledger, &inbox.Query{Everyone: true}, 61))(t); c.More || c.Questions["refund"] != 61 {
 		t.Errorf("61 of 61 are counted as %+v", c)
 	}
 }

@@ -1,7 +1,7 @@
 // Package inbox lists the questions of a store to people: those that wait, and what became of the
 // others.
 //
-//	page, err := inbox.List(ctx, led, &inbox.Query{State: inbox.Open, Question: "refund", Order: inbox.ByDeadline})
+//	page, err := inbox.List(ctx, led, &inbox.Query{Everyone: true, State: inbox.Open, Question: "refund", Order: inbox.ByDeadline})
 //	for _, item := range page.Items {
 //		fmt.Println(item.Gate.ID, item.Gate.Text)
 //	}

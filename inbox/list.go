@@ -23,9 +23,12 @@ type Item struct {
 	Err  error // why it cannot be read, or nil
 }
 
-// List returns a page of gates. It fails with [posthouse.ErrInvalid] for a query that makes no sense,
-// and for a cursor that it did not give out.
+// List returns a page of gates. It fails with [posthouse.ErrInvalid] for a query that makes no sense or
+// names no person without [Query].Everyone, and for a cursor that it did not give out. Nil is everyone's.
 func List(ctx context.Context, l *ledger.Ledger, q *Query) (*Page, error) {
+	if err := q.whose(); err != nil {
+		return nil, err
+	}
 	q, err := q.complete()
 	if err != nil {
 		return nil, err
@@ -61,6 +64,9 @@ type Counts struct {
 
 // Count counts the open gates of a query among the newest ones, as many as most.
 func Count(ctx context.Context, l *ledger.Ledger, q *Query, most int) (*Counts, error) {
+	if err := q.whose(); err != nil {
+		return nil, err
+	}
 	q, err := q.complete()
 	if err != nil {
 		return nil, err

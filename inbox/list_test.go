@@ -61,6 +61,7 @@ func (d *desk) all(q inbox.Query) []*posthouse.Gate {
 
 func (d *desk) pages(q inbox.Query) (gates []*posthouse.Gate) {
 	d.t.Helper()
+	q.Everyone = true
 	for pages := 0; ; pages++ {
 		p, err := inbox.List(context.Background(), d.Ledger, &q)
 		must.Do(d.t, err)
@@ -213,9 +214,30 @@ func TestNewestDecisionsCostWhatIsNew(t *testing.T) {
 		d.now = d.now.Add(time.Second)
 		must.Get(d.Decide(context.Background(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
 	}
-	p := must.Get(inbox.List(context.Background(), d.Ledger, &inbox.Query{State: inbox.Decided, Limit: 10, Look: 60}))(t)
+	p := must.Get(inbox.List(context.Background(), d.Ledger, &inbox.Query{Everyone: true, State: inbox.Decided, Limit: 10, Look: 60}))(t)
 	if len(p.Items) != 10 {
 		t.Errorf("ten of 300 decisions take more than 60 looks: there are %d", len(p.Items))
+	}
+}
+
+// TestAListNamesAPerson, or says that it is of everyone: an empty name lists nothing.
+func TestAListNamesAPerson(t *testing.T) {
+	d := open(t)
+	d.ask("t", "g", posthouse.Gate{Name: "q"})
+	for name, q := range map[string]*inbox.Query{"zero": {}, "open": {Assignee: ""}, "decided": {State: inbox.Decided}, "of a thread": {Thread: "t"}} {
+		if p, err := inbox.List(t.Context(), d.Ledger, q); !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), "person") {
+			t.Errorf("%s: listed %+v, %v", name, p, err)
+		}
+		if q.State == "" {
+			if c, err := inbox.Count(t.Context(), d.Ledger, q, 10); !errors.Is(err, posthouse.ErrInvalid) {
+				t.Errorf("%s: counted %+v, %v", name, c, err)
+			}
+		}
+	}
+	for name, q := range map[string]*inbox.Query{"nil": nil, "everyone": {Everyone: true}, "a person": {Assignee: "alice"}} {
+		if p := must.Get(inbox.List(t.Context(), d.Ledger, q))(t); len(p.Items) != 1 {
+			t.Errorf("%s: listed %+v", name, p)
+		}
 	}
 }
 
@@ -228,6 +250,7 @@ func TestForeignCursorsAreRefused(t *testing.T) {
 		{State: inbox.Decided, After: string(id)}, {State: inbox.Decided, After: "1.2.3"}, {State: inbox.Decided, After: "1.2.x.t"}, {State: inbox.Decided, After: "1.+2.3.t"},
 		{State: "waiting"}, {Order: "newest"}, {State: inbox.Expired, Order: inbox.ByDeadline}, {LabelValue: "x"}, {Limit: -1}, {Text: strings.Repeat("x", inbox.MaxText+1)},
 	} {
+		q.Everyone = true
 		if _, err := inbox.List(context.Background(), d.Ledger, &q); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Errorf("%+v: %v", q, err)
 		}
@@ -246,7 +269,7 @@ func ExampleList() {
 	if err != nil {
 		panic(err)
 	}
-	page, err := inbox.List(ctx, led, &inbox.Query{Question: "refund", Order: inbox.ByDeadline})
+	page, err := inbox.List(ctx, led, &inbox.Query{Everyone: true, Question: "refund", Order: inbox.ByDeadline})
 	if err != nil {
 		panic(err)
 	}

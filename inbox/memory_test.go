@@ -133,7 +133,7 @@ func TestListsWithoutTheMemoryDoNotAgeIt(t *testing.T) {
 	m := inbox.NewMemory(size)
 	first := walk(m)
 	for range 20 {
-		must.Get(inbox.List(t.Context(), l, &inbox.Query{Memory: m}))(t)
+		must.Get(inbox.List(t.Context(), l, &inbox.Query{Everyone: true, Memory: m}))(t)
 	}
 	must.Get(l.Commit(t.Context(), &ledger.Draft{Thread: "more", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))(t)
 	if again := walk(m); again > first/2 {
@@ -247,7 +247,7 @@ func TestARemovalThatIsDoneLater(t *testing.T) {
 		t.Fatal("the deletion was done")
 	}
 	m := inbox.NewMemory(0)
-	q := inbox.Query{}
+	q := inbox.Query{Everyone: true}
 	for _, when := range []string{"before the removal", "again"} {
 		got := said(t, l, m, q)
 		if len(got) != 3 {
@@ -352,7 +352,7 @@ func TestListsWithAMemoryReadWhatChanged(t *testing.T) {
 		p = must.Get(inbox.List(t.Context(), l, &q))(t)
 		return p, s.N
 	}
-	q := inbox.Query{State: inbox.Expired, Limit: 10}
+	q := inbox.Query{Everyone: true, State: inbox.Expired, Limit: 10}
 	_, without := page(q)
 	q.Memory = m
 	_, first := page(q)
@@ -378,17 +378,17 @@ func TestListsWithAMemoryReadWhatChanged(t *testing.T) {
 		c = must.Get(inbox.Count(t.Context(), l, &q, 1000))(t)
 		return c, s.N
 	}
-	want, without := count(inbox.Query{})
+	want, without := count(inbox.Query{Everyone: true})
 	for range 2 {
-		got, read := count(inbox.Query{Memory: m})
+		got, read := count(inbox.Query{Everyone: true, Memory: m})
 		if got.Questions["tell"] != threads || got.Questions["tell"] != want.Questions["tell"] || got.More || read > without {
 			t.Errorf("with a memory %+v are counted with %d reads, without one %+v with %d", got, read, want, without)
 		}
 	}
-	if _, read := count(inbox.Query{Memory: m}); read > threads {
+	if _, read := count(inbox.Query{Everyone: true, Memory: m}); read > threads {
 		t.Errorf("a count of %d known gates takes %d reads", threads, read)
 	}
-	if got, _ := count(inbox.Query{Memory: m, Text: "tell"}); got.Questions["tell"] != threads {
+	if got, _ := count(inbox.Query{Everyone: true, Memory: m, Text: "tell"}); got.Questions["tell"] != threads {
 		t.Errorf("a search counts %+v", got)
 	}
 }

@@ -66,7 +66,8 @@ const (
 	SnoozedOnly   Snoozed = "only"   // only they are listed
 )
 
-// A Query says which gates a list has. An empty field does not filter.
+// A Query says which gates a list has. An empty field does not filter. A list is of a person (Assignee,
+// Assigned, Decider or Requester), or Everyone is set: an empty name is not to list what everybody is asked.
 type Query struct {
 	State State // default Open
 
@@ -82,6 +83,7 @@ type Query struct {
 	Assigned     string // who may decide it, or might have, by name: what is open to anybody is not
 	Decider      string // who decided, or voted
 	Requester    string // who made, or changed, what is asked
+	Everyone     bool   // may list what others are asked, decided and made; without it a query that names no person is refused
 	Text         string // stands in the question, its content, labels, or the name of its thread, in any case; at most [MaxText] bytes
 
 	Since   time.Time // of what is not open: decided from then on
@@ -109,6 +111,14 @@ const (
 	defaultLook  = 20_000
 	defaultScan  = 200_000
 )
+
+// whose checks that a query names a person, or is for everyone's questions.
+func (q *Query) whose() error {
+	if q == nil || q.Everyone || q.Assignee != "" || q.Assigned != "" || q.Decider != "" || q.Requester != "" {
+		return nil
+	}
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "assignee", Message: "names no person", Hint: "name one (Assignee, Assigned, Decider, Requester), or set Everyone to list what everybody is asked"}
+}
 
 // complete returns the query with its defaults. [posthouse.ErrInvalid] names the field at fault.
 func (q *Query) complete() (*Query, error) {

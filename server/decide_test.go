@@ -407,7 +407,7 @@ func TestListGates(t *testing.T) {
 			t.Errorf("%q lists %q, want %q", query, names, want)
 		}
 	}
-	for _, bad := range []string{"limit=1001", "order=x", "thread=a%0ab", "newest=1"} {
+	for _, bad := range []string{"limit=1001", "assignee=", "decider=&state=decided", "order=x", "thread=a%0ab", "newest=1"} {
 		h.get("/api/gates?" + bad).refused(posthouse.CodeInvalid)
 	}
 }

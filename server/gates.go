@@ -108,9 +108,12 @@ func stateNames() (names []string) {
 // maxCounted bounds how many gates are counted.
 const maxCounted = 5000
 
+// byPerson returns the filters that name a person.
+func byPerson() []string { return []string{"assignee", "assigned", "decider", "requester"} }
+
 func (gs *gates) list(w http.ResponseWriter, r *api.Request) error {
 	q := inbox.Query{
-		State: inbox.State(r.Query["state"]), Thread: r.Query["thread"], Coordination: r.Query["coordination"], Checkpoint: posthouse.ID(r.Query["checkpoint"]),
+		Everyone: !slices.ContainsFunc(byPerson(), r.Has), State: inbox.State(r.Query["state"]), Thread: r.Query["thread"], Coordination: r.Query["coordination"], Checkpoint: posthouse.ID(r.Query["checkpoint"]),
 		Kind: r.Query["kind"], Question: r.Query["question"], Program: r.Query["program"], Assignee: person(r, "assignee"), Decider: person(r, "decider"),
 		Assigned: person(r, "assigned"), Requester: person(r, "requester"), Text: r.Query["q"],
 		Snoozed: inbox.Snoozed(r.Query["snoozed"]), Order: inbox.Order(r.Query["order"]), After: r.Query["cursor"], Limit: r.Number("limit", defaultLimit),

@@ -152,6 +152,9 @@ func ParseQuery(raw string, params []Param) (map[string]string, error) {
 		if v[0] == "" && params[i].Name == "by" {
 			return nil, posthouse.Invalid("by", "is empty; leave it out to act as the token's owner")
 		}
+		if v[0] == "" && namesPerson(name) {
+			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: name, Message: "names no person", Hint: "name one, or leave it out to list what everybody is asked"}
+		}
 		if v[0] == "" && params[i].Kind != BodyParam && params[i].Kind != segmentParam {
 			continue // an empty filter does not filter
 		}
@@ -165,6 +168,16 @@ func ParseQuery(raw string, params []Param) (map[string]string, error) {
 		out[name] = v[0]
 	}
 	return out, nil
+}
+
+// namesPerson reports whether a filter is about a person: an empty name is not to list what everybody is
+// asked, decided and made.
+func namesPerson(name string) bool {
+	switch name {
+	case "assignee", "assigned", "decider", "requester":
+		return true
+	}
+	return false
 }
 
 func parseTime(v string) (posthouse.Millis, bool) {

@@ -41,7 +41,7 @@ func (ps *Programs) addAsked(ctx context.Context, info *posthouse.ProgramInfo) e
 		info.Questions[i].Asked = true
 		return true
 	}
-	page, err := inbox.List(ctx, ps.ledger, &inbox.Query{Program: info.Name, Limit: maxListed, Look: maxLooked})
+	page, err := inbox.List(ctx, ps.ledger, &inbox.Query{Everyone: true, Program: info.Name, Limit: maxListed, Look: maxLooked})
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/client"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
 )
@@ -43,6 +45,16 @@ func (f *inboxFilters) flags(cmd *cobra.Command) {
 	env.Choices(cmd, "order", []string{"desc", "asc", "deadline"})
 }
 
+// check refuses a person without a name: an empty variable of a script is not to list what everybody is asked.
+func (f *inboxFilters) check(given *pflag.FlagSet) error {
+	for name, value := range map[string]string{"assignee": f.assignee, "assigned": f.assigned, "decider": f.decider, "requester": f.requester} {
+		if value == "" && given.Changed(name) {
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: name, Message: "names no person", Hint: "name one, or leave the flag out to list what everybody is asked"}
+		}
+	}
+	return nil
+}
+
 func (f *inboxFilters) query() url.Values {
 	return env.Params("coordination", f.coordination, "thread", f.thread, "assignee", f.assignee, "state", f.state, "question", f.question,
 		"program", f.program, "label", f.label, "assigned", f.assigned, "decider", f.decider, "requester", f.requester, "q", f.search, "order", f.order, "snoozed", f.snoozed)
@@ -64,36 +76,39 @@ With --state it lists what became of other questions, the newest decision first.
   posthouse inbox --state decided --decider alice
   posthouse inbox --session
   posthouse inbox --quiet`,
-		RunE: e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
-			var gates []*server.Gate
-			var err error
-			more := false
-			filters.thread, err = e.FindThread(ctx, c, filters.thread)
-			if err != nil {
-				return err
-			}
-			switch q := filters.query(); {
-			case !session:
-				gates, more, err = env.UpTo[*server.Gate](ctx, c, "/api/gates", q, limit)
-			case len(q) > 0:
-				err = &posthouse.Error{Code: posthouse.CodeInvalid, Field: "session", Message: "lists all approvals: only --limit goes with it"}
-			default:
-				err = c.Do(ctx, http.MethodGet, "/api/approvals", nil, nil, &gates)
-			}
-			if err != nil {
-				return err
-			}
-			if e.Quiet {
-				err = openGates.Print(e, gates, more)
-			} else {
-				err = e.Answer(gates, func() { showInbox(e, gates, filters.state != "" && filters.state != "open", more) })
-			}
-			if err != nil {
-				return err
-			}
-			return env.Unread(&e.Term, gates, func(g *server.Gate) *problem.Details { return g.Error })
-		}),
 	}
+	cmd.RunE = e.Online(func(ctx context.Context, c *client.Client, _ []string) error {
+		var gates []*server.Gate
+		var err error
+		more := false
+		if err := filters.check(cmd.Flags()); err != nil {
+			return err
+		}
+		filters.thread, err = e.FindThread(ctx, c, filters.thread)
+		if err != nil {
+			return err
+		}
+		switch q := filters.query(); {
+		case !session:
+			gates, more, err = env.UpTo[*server.Gate](ctx, c, "/api/gates", q, limit)
+		case len(q) > 0:
+			err = &posthouse.Error{Code: posthouse.CodeInvalid, Field: "session", Message: "lists all approvals: only --limit goes with it"}
+		default:
+			err = c.Do(ctx, http.MethodGet, "/api/approvals", nil, nil, &gates)
+		}
+		if err != nil {
+			return err
+		}
+		if e.Quiet {
+			err = openGates.Print(e, gates, more)
+		} else {
+			err = e.Answer(gates, func() { showInbox(e, gates, filters.state != "" && filters.state != "open", more) })
+		}
+		if err != nil {
+			return err
+		}
+		return env.Unread(&e.Term, gates, func(g *server.Gate) *problem.Details { return g.Error })
+	})
 	filters.flags(cmd)
 	e.LimitFlag(cmd, &limit)
 	cmd.Flags().BoolVar(&session, "session", false, "the approvals that callers wait for on their connections instead, the oldest first")
@@ -128,7 +143,7 @@ func showInbox(e *env.Env, gates []*server.Gate, filtered, more bool) {
 			again = append(again, g)
 		}
 		rows = append(rows, []string{
-			string(g.ID), q + votes(&g.Gate) + inPlaceOf(g), strings.Join(g.RequesterNames(), ", "), tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
+			string(g.ID), q + licenses(g) + votes(&g.Gate) + inPlaceOf(g), strings.Join(g.RequesterNames(), ", "), tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
 		})
 	}
 	e.Table([]string{"GATE", "QUESTION", "REQUESTED BY", "SINCE", "EXPIRES", "THREAD"}, rows)
@@ -165,6 +180,19 @@ func inPlaceOf(g *server.Gate) string {
 		return ""
 	}
 	return " (for " + term.Visible(g.For) + ")"
+}
+
+// licenses says how much an approval licenses, where that is more than one effect or ends.
+func licenses(g *server.Gate) string {
+	if g.Error != nil || g.Uses <= 1 && g.ValidFor == 0 {
+		return ""
+	}
+	for _, t := range gate.Terms(&g.Gate) {
+		if t.Label == "Licenses" {
+			return " (" + t.Value + ")"
+		}
+	}
+	return ""
 }
 
 // votes returns how many votes of a quorum there are.

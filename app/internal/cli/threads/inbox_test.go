@@ -37,6 +37,29 @@ func TestInboxSaysWhatItLacks(t *testing.T) {
 	}
 }
 
+// TestInboxOfNobody: a person whose name is empty is refused before anything is listed.
+func TestInboxOfNobody(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
+	defer s.Close()
+	for _, flag := range []string{"assignee", "assigned", "decider", "requester"} {
+		if out := clitest.New(t).Run(2, "inbox", "--server", s.URL, "--"+flag, ""); !strings.Contains(out, flag) || !strings.Contains(out, "names no person") {
+			t.Errorf("--%s: %s", flag, out)
+		}
+	}
+}
+
+// TestInboxSaysWhatIsLicensed: an approval of more than one effect does not look like one of one.
+func TestInboxSaysWhatIsLicensed(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `[{"id":"gate-1","thread":"a","name":"pay","text":"Pay?","uses":3,"validFor":7200000000000},{"id":"gate-2","thread":"b","name":"pay","text":"Pay?","uses":1}]`)
+	}))
+	defer s.Close()
+	out := clitest.New(t).Run(0, "inbox", "--server", s.URL)
+	if !strings.Contains(out, "Pay? (up to 3 effects, for 2 hours from the decision)") || strings.Count(out, "effect") != 1 {
+		t.Errorf("the inbox is\n%s", out)
+	}
+}
+
 // TestListedCheckpointThatCannotBeRead is marked, and the exit code is 8, also
 // where the list is JSON.
 func TestListedCheckpointThatCannotBeRead(t *testing.T) {

@@ -37,7 +37,7 @@ func given(ctx context.Context, e *env.Env, c *client.Client, args []string) (st
 	onErr.Out = e.Err
 	rows := [][]string{}
 	for i, g := range gates {
-		rows = append(rows, []string{strconv.Itoa(i + 1), asks(g), strings.Join(g.RequesterNames(), ", "), g.Thread})
+		rows = append(rows, []string{strconv.Itoa(i + 1), asks(g) + licenses(g), strings.Join(g.RequesterNames(), ", "), g.Thread})
 	}
 	onErr.Table([]string{"", "QUESTION", "REQUESTED BY", "THREAD"}, rows)
 	if more {
