@@ -261,6 +261,7 @@ func (g *Gate) Clone() *Gate {
 	}
 	if g.Attempt != nil {
 		a := *g.Attempt
+		a.Said = slices.Clone(a.Said)
 		c.Attempt = &a
 	}
 	if g.Call != nil {

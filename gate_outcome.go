@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -10,6 +11,10 @@ type Attempt struct {
 	Effect string `json:"effect"` // the call, as in "pay" or "pay[1]"
 	Number int    `json:"number"` // from 1
 	Under  ID     `json:"under"`  // the gate that licensed it
+
+	// Said is what the worker of its task replied, which does not fit what the program reads. It is where
+	// the result of [Happened] may begin. At most 64 KiB; empty if there was no such reply.
+	Said json.RawMessage `json:"said,omitempty"`
 }
 
 // formerOutcome are the verdicts of the question about an unknown outcome before it had its own, and

@@ -6,6 +6,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch/internal/claims"
+	"github.com/posthouse/posthouse/dispatch/internal/tasklog"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -27,6 +30,15 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 	if v.Action == task.Abandon {
 		return d.releaseClaim(ctx, c)
 	}
+	if v.Action == task.Complete {
+		if err := d.checkOutput(ctx, c, slot.Worker, v.Output); err != nil {
+			if isOver(err) {
+				d.claims.Forget(c)
+				return d.attempts.checkRepeated(ctx, id, &v)
+			}
+			return err
+		}
+	}
 	v.NotDone, err = d.saysNotDone(ctx, c, v.NotDone)
 	if err != nil {
 		return err
@@ -47,6 +59,24 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 		return d.attempts.checkRepeated(ctx, id, &v)
 	}
 	return err
+}
+
+// maxReplies bounds the replies of a claim that are kept because they do not fit.
+const maxReplies = 10
+
+// checkOutput refuses an output that the program of a task does not take, as far as this process
+// knows that. The reply is on record then: its worker may have acted.
+func (d *Dispatcher) checkOutput(ctx context.Context, c *claims.Claim, worker string, output []byte) error {
+	why, refused := d.core.Outputs.Check(c.Gate, output)
+	if refused == nil || !c.Refuse(output, maxReplies) {
+		return refused
+	}
+	r := effect.NewReply(c.Gate, WorkerPrefix+worker, output, why)
+	if err := commit.KeepReply(ctx, d.core, commit.RefOf(c.Gate), tasklog.Within(c.Gate), r); err != nil {
+		c.Unrefuse()
+		return err
+	}
+	return refused
 }
 
 // notDoneFrom is the first protocol in which a worker says that an effect did not happen.

@@ -86,6 +86,9 @@ func (a *action[T, Out]) askPeople(ctx context.Context, cause, why error) error 
 		return err
 	}
 	q.Note = license.OutcomeNote(u, why)
+	if r := u.Reply(); r != nil {
+		q.Attempt.Said = r.Output
+	}
 	a.use.Again()
 	return a.use.AskOutcome(ctx, q, cause)
 }

@@ -19,6 +19,9 @@ type RemoteOptions struct {
 	// Effect is the class of the task. Unset counts as external where the ledger requires grants.
 	// Within gate.Act it is that of the effect.
 	Effect posthouse.Effect
+
+	// Extra passes over members of the output that the program's type lacks. Else such an output is refused.
+	Extra bool
 }
 
 // A RemoteError says that a worker gave a task up, or that no attempt is left. It is on record, so

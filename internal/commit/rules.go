@@ -17,6 +17,7 @@ type Committer struct {
 	*core.Core
 	Rules   *Rules
 	Answers Answers // of questions that programs of this process ask
+	Outputs Outputs // of tasks that programs of this process hand out
 }
 
 // Rules are the part of a Ledger's options that judges what is committed.

@@ -142,6 +142,9 @@ func ask(tx *core.Tx, u *unsettled, note string) (posthouse.Gate, error) {
 	name := u.call[strings.LastIndex(u.call, handler.Nested)+1:]
 	q := OutcomeQuestion(name, under, u.use.Attempts(), under.Licensed())
 	q.Name, q.Task, q.Note = u.call+handler.Nested+q.Name, u.task, note
+	if r := u.use.Reply(); r != nil {
+		q.Note, q.Attempt.Said = r.Note()+"\n"+note, r.Output
+	}
 	return AddGate(tx, &Plan{Thread: tx.Thread.Name, Branch: u.branch}, q)
 }
 

@@ -30,6 +30,29 @@ func ClaimUse(ctx context.Context, c *Committer, at GateRef, worker string) erro
 	return err
 }
 
+// KeepReply puts what a worker replied on record, which did not fit: within the use that the task
+// belongs to, else within what the names of its handler's records begin with. Its errors are those of
+// [ClaimUse].
+func KeepReply(ctx context.Context, c *Committer, at GateRef, within string, r *effect.Reply) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {
+		at.Named(g)
+		s := posthouse.Step{
+			Task: g.Task, Name: within + handler.Nested + effect.RecordReply, Occurrence: uint32(tx.Seq), Effect: posthouse.EffectPure,
+			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data},
+		}
+		if g.Call.Use != "" {
+			s.Name, s.Effect, s.Grant = g.Call.Use+handler.Nested+effect.RecordReply, g.Call.Effect, g.Call.Grant
+		}
+		p := &Plan{Thread: g.Thread, Branch: g.Branch, Steps: []posthouse.Step{s}}
+		return (&Commit{tx: tx, rules: c.Rules, plan: p}).recordSteps()
+	})
+	return err
+}
+
 // Named fills in the grant that a task acts under, from what the place knows: an earlier version
 // handed tasks out under a grant and did not name it.
 func (p *GateRef) Named(g *posthouse.Gate) {

@@ -24,6 +24,13 @@ const (
 	RecordFailed = "$failed"
 )
 
+// CodecFailed is the codec of the record that a call failed.
+const CodecFailed = "posthouse-failed"
+
+// RecordReply holds an output with which a worker completed a task, and which does not fit the type that
+// the program reads. It says nothing of the effect but the worker's words. Its number is that of its entry.
+const RecordReply = "$reply"
+
 // IsRecord reports whether the last part of a step's name is that of a record of an effect.
 func IsRecord(what string) bool {
 	switch what {

@@ -2,6 +2,7 @@ package effect
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,8 @@ type Use struct {
 	now time.Time // zero: nothing is due
 
 	at, settled uint64 // the entry that is added, and the newest that says that nothing happened
+
+	reply *Reply // the last of the newest attempt that did not fit; may be nil
 }
 
 // An attempt is one run of the function, with what it waited for in between.
@@ -105,6 +108,7 @@ func (u *Use) begins(grant posthouse.ID) {
 	if a := u.newest(); a != nil && a.state == Waiting {
 		a.state, a.last, a.grant = Next(a.state, Continues), u.numbers, grant
 	} else {
+		u.reply = nil
 		u.attempts = append(u.attempts, attempt{first: u.numbers, last: u.numbers, grant: grant, state: Next(Licensed, Begins)})
 	}
 	u.numbers++
@@ -149,7 +153,7 @@ func (u *Use) settle(number int, event, otherwise Event) {
 		a.state = Next(a.state, event)
 		a.state = Next(a.state, otherwise)
 	}
-	u.claims, u.settled = nil, u.at
+	u.claims, u.reply, u.settled = nil, nil, u.at
 }
 
 // maxParts bounds how many parts of an effect are named.
@@ -250,7 +254,7 @@ func (u *Use) answer(attempts int, v posthouse.Verdict) {
 			a.state = Next(a.state, e)
 		}
 	}
-	u.claims = nil
+	u.claims, u.reply = nil, nil
 	if e == Redo {
 		u.settled = u.at
 	}
@@ -457,6 +461,13 @@ func Read(call string, steps []*posthouse.StepRecord, gates []*posthouse.Gate) *
 			seq = ^uint64(0)
 		}
 		items = append(items, item{seq, func(u *Use) {
+			if what == RecordReply {
+				r := &Reply{}
+				if json.Unmarshal(s.Value.Data, r) == nil {
+					u.Replied(r)
+				}
+				return
+			}
 			if !IsRecord(what) {
 				if !strings.Contains(what, "$") {
 					u.Inner(what, s.Effect)

@@ -22,7 +22,8 @@ type Effect struct {
 	under *posthouse.Gate // the decision of this gate lets it act now; nil while it does not act
 	key   string          // of the step under that decision, see [StepKey]
 
-	lapsed atomic.Bool // see Lapsed
+	lapsed atomic.Bool   // see Lapsed
+	reply  *effect.Reply // what this execution read of a task that does not fit; the task's lock guards it
 
 	// Holds returns why a gate's decision does not hold now, as when a task of the use was taken
 	// back before a worker had it.

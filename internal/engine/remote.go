@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -74,13 +75,15 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 		return err
 	}
 	defer w.end()
+	as := commit.Output{Type: reflect.TypeOf(out).Elem(), Extra: r.Extra}
+	t.session.Ledger().Core().Outputs.Expect(&posthouse.Gate{Thread: t.session.Thread(), Task: t.Key(), Name: w.name, Occurrence: w.occurrence}, as)
 	have, err := w.gate(ctx)
 	if err != nil {
 		return err
 	}
 	use := t.useOf(ctx)
 	var replaced posthouse.ID
-	if have != nil && have.Call != nil && use != nil && use.reopens(ctx, have) {
+	if have != nil && have.Call != nil && use != nil && use.reopens(ctx, have, as) {
 		if call := use.goesOn(have); call != nil {
 			return w.park(posthouse.Gate{Kind: posthouse.GateTask, Call: call, Payload: have.Payload, ExpiresAt: have.ExpiresAt, Supersedes: have.ID})
 		}
@@ -115,7 +118,11 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 	}
 	switch d := have.Decision; d.Verdict {
 	case posthouse.Respond:
-		return decodeOutput(have, out)
+		why := as.Misfit(d.Value)
+		if why != "" && use != nil {
+			return use.unfit(have, why)
+		}
+		return decodeOutput(have, why, out)
 	case posthouse.Reject:
 		return &runs.RemoteError{
 			Task: have.Call.Task, Gate: have.ID, Worker: d.By, Attempts: have.Call.Attempt, Reason: d.Reason, NotDone: use != nil && use.saidNotDone(have),
@@ -139,15 +146,19 @@ func notBegun(use *Effect, err error) error {
 	return effect.MarkNotDone(err)
 }
 
-func decodeOutput(g *posthouse.Gate, out any) error {
-	err := posthouse.JSON.Unmarshal(g.Decision.Value, out)
-	if err == nil {
+// decodeOutput decodes the output of a task. why says that it does not fit, "" if it does.
+func decodeOutput(g *posthouse.Gate, why string, out any) error {
+	var err error
+	if why == "" {
+		err = posthouse.JSON.Unmarshal(g.Decision.Value, out)
+	}
+	if why == "" && err == nil {
 		return nil
 	}
 	return &posthouse.Error{
 		Code: posthouse.CodeInvalid, Field: "output", Err: err,
-		Message: "of task " + g.Call.Task + " does not fit a " + reflect.TypeOf(out).Elem().String(),
-		Hint:    "read such outputs as any, or fork from before the task and handle it anew",
+		Message: strings.TrimSuffix("of task "+g.Call.Task+" does not fit a "+reflect.TypeOf(out).Elem().String()+": "+why, ": "),
+		Hint:    "read it as a type that takes it (any takes all, RemoteOptions.Extra passes over further members), or fork from before the task and handle it anew",
 	}
 }
 

@@ -23,7 +23,11 @@ func (e *Effect) Use() *effect.Use {
 // read is Use for callers that hold t.mu.
 func (e *Effect) read() *effect.Use {
 	t := e.call.task
-	return t.replay.Effect(e.call.label()).At(t.session.Ledger().Now())
+	u := t.replay.Effect(e.call.label()).At(t.session.Ledger().Now())
+	if e.reply != nil {
+		u.Replied(e.reply)
+	}
+	return u
 }
 
 // State returns how far the effect has come. An attempt that an earlier run began has no end that
@@ -184,10 +188,15 @@ func (t *Task) useOf(ctx context.Context) *Effect {
 // reopens reports whether a task on record does not count any more for the use that runs: it
 // was handed out under another decision, was settled as not done, or was taken back by an engine
 // while its decision holds.
-func (e *Effect) reopens(ctx context.Context, g *posthouse.Gate) bool {
+//
+// One that is complete stays, unless its output does not fit and people had it done again.
+func (e *Effect) reopens(ctx context.Context, g *posthouse.Gate, as commit.Output) bool {
 	d := g.Decision
-	if d == nil || d.Verdict == posthouse.Respond {
+	if d == nil || d.Verdict == posthouse.Respond && (as.Misfit(d.Value) == "" || e.Use().Settled() <= d.Seq) {
 		return false
+	}
+	if d.Verdict == posthouse.Respond {
+		return true
 	}
 	t := e.call.task
 	if g.Call.Grant != "" && g.Call.Grant != e.under.ID || g.Branch != t.session.Branch() {
@@ -244,6 +253,18 @@ func (e *Effect) open(name string, c *posthouse.TaskCall) {
 			c.Key += "/" + strings.TrimPrefix(name, e.call.within(""))
 			return
 		}
+	}
+}
+
+// unfit returns the error of a task that is complete with what the program cannot read: the effect
+// happened, or not, and people are asked, with what its worker said.
+func (e *Effect) unfit(g *posthouse.Gate, why string) error {
+	t := e.call.task
+	t.mu.Lock()
+	e.reply = effect.NewReply(g, g.Decision.By, g.Decision.Value, why)
+	t.mu.Unlock()
+	return &runs.RemoteError{
+		Task: g.Call.Task, Gate: g.ID, Worker: g.Decision.By, Attempts: g.Call.Attempt, Reason: "its output does not fit: " + why, Unknown: true,
 	}
 }
 

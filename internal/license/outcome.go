@@ -31,6 +31,9 @@ func OutcomeNote(u *effect.Use, cause error) string {
 	if cause != nil {
 		note = "It ended with: " + cause.Error()
 	}
+	if r := u.Reply(); r != nil {
+		note = r.Note()
+	}
 	if parts := u.Parts(); len(parts) > 0 {
 		note += "\nOn record within it: " + strings.Join(parts, ", ") + ". If it is done again, it continues after these."
 	}

@@ -54,7 +54,7 @@ const (
 
 // CodecFailed marks a call that failed in a program that went on. The record has no result; it
 // says that the order may differ the next time.
-const CodecFailed = "posthouse-failed"
+const CodecFailed = effect.CodecFailed
 
 // Completed reports whether the execution ended while others beside it did not.
 func (x *Execution) Completed() bool {

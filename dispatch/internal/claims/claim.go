@@ -1,6 +1,8 @@
 package claims
 
 import (
+	"crypto/sha256"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +20,9 @@ type Claim struct {
 	Steps    func() *commit.TaskSteps         // that its handler may record, made when it first does
 	Recorded atomic.Pointer[tasklog.Recorded] // while its worker turns the pages
 
+	mu      sync.Mutex
+	refused [][sha256.Size]byte // hashes of outputs that did not fit and are kept
+
 	since    time.Time // when it was claimed, or this engine heard of it
 	deadline time.Time // of the attempt; zero if it has no limit
 	lost     bool      // its gate was decided, but not by its session; Claims' lock guards it
@@ -25,6 +30,26 @@ type Claim struct {
 
 // Since returns when the attempt was claimed, or this engine heard of it.
 func (c *Claim) Since() time.Time { return c.since }
+
+// Refuse notes an output that does not fit, and reports whether it is to be kept: it is another than
+// those before, of which there are fewer than most.
+func (c *Claim) Refuse(output []byte, most int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := sha256.Sum256(output)
+	if len(c.refused) >= most || slices.Contains(c.refused, h) {
+		return false
+	}
+	c.refused = append(c.refused, h)
+	return true
+}
+
+// Unrefuse forgets the last output that Refuse noted: it could not be kept.
+func (c *Claim) Unrefuse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = c.refused[:max(0, len(c.refused)-1)]
+}
 
 // Lost is the answer to a call with a claim that is lost.
 func Lost(id task.ClaimID) error {

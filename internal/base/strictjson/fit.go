@@ -17,12 +17,23 @@ import (
 // types; an empty reason: it fits. Beyond what encoding/json refuses, it refuses a member
 // that a struct has no field for, two members for one field, and null for a value that
 // cannot be missing. path is as in lines[2].price; "" is the value itself.
-func Fit(data []byte, t reflect.Type) (path, reason string) {
+func Fit(data []byte, t reflect.Type) (path, reason string) { return (&fitter{}).whole(data, t) }
+
+// FitExact is [Fit] for names that are exact: another spelling of a member is refused. With extra, a
+// member that the type lacks is passed over. A type without members takes null.
+func FitExact(data []byte, t reflect.Type, extra bool) (path, reason string) {
+	return (&fitter{exact: true, extra: extra}).whole(data, t)
+}
+
+// A fitter compares JSON with a type.
+type fitter struct{ exact, extra bool }
+
+func (f *fitter) whole(data []byte, t reflect.Type) (path, reason string) {
 	if !json.Valid(data) {
 		var v any
 		return "", "is not JSON: " + json.Unmarshal(data, &v).Error()
 	}
-	path, reason = fit("", data, t)
+	path, reason = f.fit("", data, t)
 	if reason != "" {
 		return path, reason
 	}
@@ -36,14 +47,14 @@ func Fit(data []byte, t reflect.Type) (path, reason string) {
 	return "", "is refused: " + err.Error()
 }
 
-func fit(path string, data json.RawMessage, t reflect.Type) (string, string) {
+func (f *fitter) fit(path string, data json.RawMessage, t reflect.Type) (string, string) {
 	is := kindOf(data)
 	switch p := reflect.PointerTo(t); {
 	case t.Kind() == reflect.Pointer:
 		if is == "null" {
 			return "", ""
 		}
-		return fit(path, data, t.Elem())
+		return f.fit(path, data, t.Elem())
 	case p.Implements(reflect.TypeFor[json.Unmarshaler]()), p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		if err := json.Unmarshal(data, reflect.New(t).Interface()); err != nil {
 			return path, "is refused: " + strings.TrimPrefix(err.Error(), "json: ")
@@ -52,17 +63,17 @@ func fit(path string, data json.RawMessage, t reflect.Type) (string, string) {
 	case t.Kind() == reflect.Interface:
 		return "", ""
 	}
-	if want := wordOf(t); !strings.HasSuffix(want, is) && !(is == "null" && nillable(t)) {
+	if want := wordOf(t); !strings.HasSuffix(want, is) && !(is == "null" && (nillable(t) || f.exact && isEmpty(t))) {
 		return path, "must be " + article(want) + ", not " + article(is)
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		return fitStruct(path, data, t)
+		return f.fitStruct(path, data, t)
 	case reflect.Map:
 		var all map[string]json.RawMessage
 		_ = json.Unmarshal(data, &all) // it is an object, or null
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if at, reason := fit(below(path, name), all[name], t.Elem()); reason != "" {
+			if at, reason := f.fit(below(path, name), all[name], t.Elem()); reason != "" {
 				return at, reason
 			}
 		}
@@ -73,7 +84,7 @@ func fit(path string, data json.RawMessage, t reflect.Type) (string, string) {
 		var all []json.RawMessage
 		_ = json.Unmarshal(data, &all) // it is a list
 		for i, one := range all {
-			if at, reason := fit(fmt.Sprintf("%s[%d]", path, i), one, t.Elem()); reason != "" {
+			if at, reason := f.fit(fmt.Sprintf("%s[%d]", path, i), one, t.Elem()); reason != "" {
 				return at, reason
 			}
 		}
@@ -85,11 +96,11 @@ func fit(path string, data json.RawMessage, t reflect.Type) (string, string) {
 	return "", ""
 }
 
-func fitStruct(path string, data json.RawMessage, t reflect.Type) (string, string) {
+func (f *fitter) fitStruct(path string, data json.RawMessage, t reflect.Type) (string, string) {
 	fields := Fields(t)
 	var known []string
-	for _, f := range fields {
-		known = append(known, f.Name)
+	for _, one := range fields {
+		known = append(known, one.Name)
 	}
 	given := map[string]bool{}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -102,11 +113,16 @@ func fitStruct(path string, data json.RawMessage, t reflect.Type) (string, strin
 			return path, "is not JSON"
 		}
 		name, _ := token.(string)
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+		i := slices.IndexFunc(fields, func(one Field) bool { return one.Name == name })
 		if i < 0 {
-			i = slices.IndexFunc(fields, func(f Field) bool { return strings.EqualFold(f.Name, name) })
+			i = slices.IndexFunc(fields, func(one Field) bool { return strings.EqualFold(one.Name, name) })
+			if i >= 0 && f.exact {
+				return below(path, name), "is not known; names are exact, and there is " + fields[i].Name
+			}
 		}
 		switch {
+		case i < 0 && f.extra:
+			continue
 		case i < 0 && len(known) == 0:
 			return below(path, name), "is not known; there are no fields"
 		case i < 0:
@@ -118,7 +134,7 @@ func fitStruct(path string, data json.RawMessage, t reflect.Type) (string, strin
 		if fields[i].Quoted {
 			continue // encoding/json judges a number in a string
 		}
-		if at, reason := fit(below(path, fields[i].Name), value, fields[i].Type); reason != "" {
+		if at, reason := f.fit(below(path, fields[i].Name), value, fields[i].Type); reason != "" {
 			return at, reason
 		}
 	}
@@ -231,6 +247,9 @@ func wordOf(t reflect.Type) string {
 	}
 	return "value"
 }
+
+// isEmpty reports whether a type has no members.
+func isEmpty(t reflect.Type) bool { return t.Kind() == reflect.Struct && len(Fields(t)) == 0 }
 
 func nillable(t reflect.Type) bool { return t.Kind() == reflect.Slice || t.Kind() == reflect.Map }
 

@@ -16,6 +16,12 @@ export type Check = () => string | undefined;
 
 const takesValue = (verb: Verb | undefined) => verb === "edit" || verb === "respond" || verb === "happened";
 
+/** said is what a worker replied that does not fit: the result of "it was done" begins with it. */
+function said(gate: Gate): Node | undefined {
+  const reply = onRecord(gate.attempt?.said);
+  return reply?.kind === "object" || reply?.kind === "array" ? reply : undefined;
+}
+
 /** useDraft is a decision that is not sent: its verb, reason, person and value. */
 export function useDraft(gate: Gate) {
   const [verb, setVerb] = useState<Verb>();
@@ -34,7 +40,7 @@ export function useDraft(gate: Gate) {
   }, [key, edit.value]);
   const begin = (next: Verb) =>
     edit.begin(
-      fill(next === "edit" ? onRecord(gate.payload) : undefined, schema) ??
+      fill(next === "edit" ? onRecord(gate.payload) : next === "happened" ? said(gate) : undefined, schema) ??
         (next === "edit" ? { kind: "text", source: "null" } : absent),
       values.get(`${gate.id} ${next}`),
       next === "respond" || next === "happened" ? schema : undefined,
