@@ -2,12 +2,14 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch/internal/claims"
 	"github.com/posthouse/posthouse/dispatch/internal/tasklog"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/task"
@@ -62,6 +64,9 @@ func (d *Dispatcher) Record(ctx context.Context, id task.ClaimID, r task.StepRes
 	}
 	if err := r.Value.Validate(name); err != nil {
 		return err
+	}
+	if r.Value.Codec == effect.CodecFailed && !json.Valid(r.Value.Data) {
+		return posthouse.Invalid("value", "of step %.200q is no failure", name)
 	}
 	if n := len(r.Value.Data); n > task.MaxStep {
 		e := posthouse.TooLarge("step "+name, n, task.MaxStep)

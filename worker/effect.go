@@ -31,16 +31,22 @@ func (r *records) Act(ctx context.Context, a handler.Action) (posthouse.Value, e
 			proposed = g
 		}
 	}
+	before := r.failures.received()
 	r.mu.Unlock()
 	if proposed != nil && a.Fits != nil {
 		if err := a.Fits(proposed); err != nil {
 			return posthouse.Value{}, err
 		}
 	}
-	return r.act(ctx, &a)
+	return r.act(ctx, &a, before)
 }
 
-func (r *records) act(ctx context.Context, a *handler.Action) (v posthouse.Value, err error) {
+// act runs an effect, or returns what is on record of it. before are the failures that its caller
+// knows: they are on record before it begins.
+func (r *records) act(ctx context.Context, a *handler.Action, before []*task.StepResult) (v posthouse.Value, err error) {
+	if err := r.keepFailures(before); err != nil {
+		return v, err
+	}
 	if err := r.e.Heartbeat(); err != nil {
 		return v, err
 	}
@@ -56,6 +62,7 @@ func (r *records) act(ctx context.Context, a *handler.Action) (v posthouse.Value
 			r.await(task.Wait{Act: &b.Use})
 			return v, posthouse.ErrWaiting
 		case begun.Begins && begun.Gate != nil:
+			r.acted(before)
 			return r.run(ctx, a, b.Nonce, begun)
 		case begun.Gate == nil || ctx.Err() != nil:
 			return v, errors.Join(context.Cause(ctx), posthouse.Invalid("begun", "says nothing of effect %.40q: use the same release on both sides", a.Name))
@@ -121,6 +128,7 @@ func (r *records) await(w task.Wait) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waits, r.open = append(r.waits, w), true
+	r.waitsAfter()
 }
 
 func nonce() string {

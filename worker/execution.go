@@ -115,17 +115,29 @@ func (e *execution) giveFailure(err error, v task.Verdict) error {
 	if waits == nil {
 		return e.give(v)
 	}
-	refused := e.give(task.Verdict{Action: task.Await, Waits: waits})
+	refused := e.park(waits)
 	if !isRefused(refused) {
 		return refused
 	}
 	return e.give(task.Verdict{Action: task.Fail, Reason: reasonOf(refused)}) // a question that no engine asks
 }
 
-// failure returns the verdict of a handler that failed. Of an effect under a grant only the
+// park ends the execution until what the handler waits for is over.
+func (e *execution) park(waits []task.Wait) error {
+	if err := e.records.keepDue(); err != nil {
+		return err
+	}
+	return e.give(task.Verdict{Action: task.Await, Waits: waits})
+}
+
+// failure returns the verdict of a handler that failed: for good, if another attempt would end in the
+// same way, after a failure that stands. Of an effect under a grant only the
 // handler's word (gate.NotDone) says that it did not happen, unless the handler gave an output or
 // panicked. All else leaves that open.
 func (e *execution) failure(v task.Verdict, err error) task.Verdict {
+	if (v.Action == task.Fail || v.Action == task.RetryAfter) && e.records.isOver() {
+		v.Action, v.Delay = task.FailPermanent, 0
+	}
 	e.mu.Lock()
 	acted := e.acted
 	e.mu.Unlock()
@@ -281,7 +293,7 @@ func (e *execution) handle(h Handler) {
 	waits := e.records.parked(err)
 	switch {
 	case waits != nil:
-		v = task.Verdict{Action: task.Await, Waits: waits}
+		v.Action = task.Await
 	case errors.Is(cause, ErrStopping) && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrStopping)):
 	case err == nil:
 		v = e.failure(task.Verdict{Action: task.Fail, Reason: "the handler returned without a verdict"}, nil)
@@ -290,7 +302,11 @@ func (e *execution) handle(h Handler) {
 	default:
 		v = e.failure(verdictOf(err), err)
 	}
-	err = e.give(v)
+	if waits != nil {
+		err = e.park(waits)
+	} else {
+		err = e.give(v)
+	}
 	if waits != nil && isRefused(err) { // a question that no engine asks
 		v = e.failure(task.Verdict{Action: task.Fail, Reason: reasonOf(err)}, err)
 		err = e.give(v)

@@ -24,7 +24,9 @@ type records struct {
 	steps map[stepKey]posthouse.Value // of have
 	calls map[string]uint32           // steps, signals and questions so far, by what they are counted by
 	waits []task.Wait                 // all of them, in order, also those that are over
-	open  bool                        // one of them is not over
+
+	failures failures
+	open     bool // one of them is not over
 }
 
 var _ handler.Scope = (*records)(nil)
@@ -41,7 +43,7 @@ func (r *records) load() (*task.Records, error) {
 		return r.have, nil
 	}
 	var have *task.Records
-	steps := map[stepKey]posthouse.Value{}
+	steps, failed := map[stepKey]posthouse.Value{}, map[stepKey]posthouse.Value{}
 	for after, more := "", true; more; more = after != "" {
 		var page *task.Records
 		err := r.e.repeat(func(ctx context.Context) (err error) {
@@ -53,6 +55,10 @@ func (r *records) load() (*task.Records, error) {
 		}
 		for i := range page.Steps {
 			s := &page.Steps[i]
+			if s.Value.Codec == recordedFailure {
+				failed[stepKey{s.Name, s.Occurrence}] = s.Value
+				continue
+			}
 			if _, ok := steps[stepKey{s.Name, s.Occurrence}]; !ok { // the first one counts
 				steps[stepKey{s.Name, s.Occurrence}] = s.Value
 			}
@@ -64,7 +70,7 @@ func (r *records) load() (*task.Records, error) {
 		}
 		after = page.Next
 	}
-	r.have, r.steps, r.calls = have, steps, map[string]uint32{}
+	r.have, r.steps, r.calls, r.failures.have = have, steps, map[string]uint32{}, failed
 	return r.have, nil
 }
 
@@ -89,15 +95,26 @@ func (r *records) Do(ctx context.Context, name string, effect posthouse.Effect, 
 	s := task.StepResult{Name: have.Within + handler.Nested + name, Effect: effect}
 	s.Occurrence = r.count(s.Name)
 	recorded, ok := r.steps[stepKey{s.Name, s.Occurrence}]
+	before := r.failures.received()
+	failed, stands := r.failures.returned(stepKey{s.Name, s.Occurrence}, handler.Call(name, s.Occurrence))
 	r.mu.Unlock()
-	if ok {
+	switch {
+	case ok:
 		return recorded, nil
+	case stands:
+		return posthouse.Value{}, failed
 	}
 	if effect == posthouse.EffectExternal && have.Grants {
 		return posthouse.Value{}, posthouse.NeedsGrant(s.Name)
 	}
 	if err := r.e.Heartbeat(); err != nil {
 		return posthouse.Value{}, err
+	}
+	acts := effect != posthouse.EffectPure && effect != posthouse.EffectRead
+	if acts {
+		if err := r.keepFailures(before); err != nil {
+			return posthouse.Value{}, err
+		}
 	}
 	notes, began := &story.Notebook{}, r.e.run.worker.opt.Now()
 	s.Value, err = fn(handler.With(ctx, inStep{notes}))
@@ -108,9 +125,14 @@ func (r *records) Do(ctx context.Context, name string, effect posthouse.Effect, 
 				break // it has as many as it may have
 			}
 		}
+		r.addFailure(s, err)
 		return posthouse.Value{}, err
 	}
-	return s.Value, r.e.repeat(func(ctx context.Context) error { return r.e.run.worker.engine.Record(ctx, r.e.claim.ID, s) })
+	err = r.e.repeat(func(ctx context.Context) error { return r.e.run.worker.engine.Record(ctx, r.e.claim.ID, s) })
+	if err == nil && acts {
+		r.acted(before)
+	}
+	return s.Value, err
 }
 
 // Ask implements [handler.Scope]. Questions of one name are told apart by what they show.
@@ -140,6 +162,7 @@ func (r *records) Propose(g posthouse.Gate, edited posthouse.ID) (*posthouse.Gat
 	}
 	if found == nil || found.Decision == nil {
 		r.open = true
+		r.waitsAfter()
 		return nil, posthouse.ErrWaiting
 	}
 	return found, nil
@@ -189,6 +212,7 @@ func (r *records) Signal(name string, latch bool, timeout time.Duration) (json.R
 		return nil, &posthouse.Error{Code: posthouse.CodeCancelled, Decision: g.Decision, Message: "the wait for signal " + name + " was cancelled by " + g.Decision.By}
 	}
 	r.open = true
+	r.waitsAfter()
 	return nil, posthouse.ErrWaiting
 }
 

@@ -36,7 +36,12 @@ type site struct {
 
 func newSite(t *testing.T, o runs.RemoteOptions) *site {
 	t.Helper()
-	l, err := ledger.Open(memstore.New(), nil)
+	return newSiteOver(t, memstore.New(), o)
+}
+
+func newSiteOver(t *testing.T, store posthouse.Store, o runs.RemoteOptions) *site {
+	t.Helper()
+	l, err := ledger.Open(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

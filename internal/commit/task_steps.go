@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // TaskSteps puts results of a handler's steps on record, each once. It knows what is on
@@ -21,21 +22,28 @@ type TaskSteps struct {
 	Within string // begins the names of the results that it knows
 	Limit  int    // of their bytes together, with their names; 0: no limit
 
-	// Earlier, if set, returns the results on record from before the gate was opened. It is
-	// called once.
-	Earlier func(ctx context.Context) ([]posthouse.StepRecord, error)
+	// Earlier, if set, returns what is on record from before the gate was opened, nil for nothing. It
+	// is called once.
+	Earlier func(ctx context.Context) (*threadlog.Execution, error)
 
 	mu      sync.Mutex
 	seq     uint64 // the last entry that is known
-	known   map[stepKey][sha256.Size]byte
-	earlier []posthouse.StepRecord // until the first entry is read
-	size    int                    // of all that is known
+	known   map[stepKey]stepEnd
+	earlier *threadlog.Execution // until the first entry is read
+	size    int                  // of all that is known
 }
 
 // A stepKey names a result of a task.
 type stepKey struct {
 	name       string
 	occurrence uint32
+}
+
+// A stepEnd is what is on record of a step.
+type stepEnd struct {
+	hash   [sha256.Size]byte
+	failed bool // it is a failure
+	stands bool // of a failure: its handler acted after it, so the step is not made again
 }
 
 // errOnRecord ends an append that has nothing to add.
@@ -70,7 +78,7 @@ func (t *TaskSteps) Record(ctx context.Context, c *Committer, at GateRef, s post
 	case errors.Is(err, errOnRecord):
 		return nil
 	case err == nil:
-		t.note(s.Name, s.Occurrence, s.Value.Data)
+		t.note(s.Name, s.Occurrence, s.Value.Codec, s.Effect, s.Value.Data)
 		t.seq = seq
 	}
 	return err
@@ -80,11 +88,16 @@ func (t *TaskSteps) Record(ctx context.Context, c *Committer, at GateRef, s post
 // not fit to what is.
 func (t *TaskSteps) mayAdd(id posthouse.ID, s *posthouse.Step) error {
 	have, ok := t.known[stepKey{s.Name, s.Occurrence}]
-	size := t.size + len(s.Name) + len(s.Value.Data)
+	size, failed := t.size+len(s.Name)+len(s.Value.Data), s.Value.Codec == threadlog.CodecFailed
 	switch {
-	case ok && have == sha256.Sum256(s.Value.Data):
+	case ok && have.failed == failed && have.hash == sha256.Sum256(s.Value.Data):
 		return errOnRecord
-	case ok:
+	case ok && have.stands:
+		return &posthouse.Error{
+			Code: posthouse.CodeExists, Gate: id, Message: "step " + s.Name + " failed, and what its handler did after that is on record",
+			Hint: "execute the handler again: it gets that failure",
+		}
+	case ok && !have.failed:
 		return &posthouse.Error{
 			Code: posthouse.CodeExists, Gate: id, Message: "step " + s.Name + " has another result on record",
 			Hint: "execute the handler again: it gets that result",
@@ -113,25 +126,52 @@ func overLimit(id posthouse.ID, name string, size, limit int) error {
 	}
 }
 
-// note notes a result, if it is one of those that are to be known. The first of a name counts.
-func (t *TaskSteps) note(name string, occurrence uint32, data []byte) {
-	key := stepKey{name, occurrence}
-	if _, ok := t.known[key]; ok || !strings.HasPrefix(name, t.Within) {
+// note notes a result or a failure, if it is one of those that are to be known. The first result of a
+// name counts, else the newest failure.
+func (t *TaskSteps) note(name string, occurrence uint32, codec string, class posthouse.Effect, data []byte) {
+	within, ok := strings.CutPrefix(name, t.Within)
+	if !ok {
 		return
 	}
-	t.known[key] = sha256.Sum256(data)
+	failed := codec == threadlog.CodecFailed
+	if !failed && class != posthouse.EffectPure && class != posthouse.EffectRead && !strings.HasPrefix(within, "$") {
+		for k, have := range t.known {
+			have.stands = have.stands || have.failed && k != stepKey{name, occurrence}
+			t.known[k] = have
+		}
+	}
+	key := stepKey{name, occurrence}
+	if have, ok := t.known[key]; ok && (!have.failed || have.stands) {
+		return
+	}
+	t.known[key] = stepEnd{hash: sha256.Sum256(data), failed: failed}
 	t.size += len(name) + len(data)
+}
+
+// readEarlier notes what is on record from before the gate was opened, with the failures after which
+// the handler asked or waited.
+func (t *TaskSteps) readEarlier(g *posthouse.Gate) {
+	if t.earlier == nil {
+		return
+	}
+	for i := range t.earlier.Steps {
+		if s := &t.earlier.Steps[i]; s.Seq <= g.Seq {
+			t.note(s.Name, s.Occurrence, s.Value.Codec, s.Effect, s.Value.Data)
+		}
+	}
+	for _, f := range t.earlier.Failures() {
+		if have, ok := t.known[stepKey{f.Step.Name, f.Step.Occurrence}]; ok && have.failed && f.Stands() {
+			have.stands = true
+			t.known[stepKey{f.Step.Name, f.Step.Occurrence}] = have
+		}
+	}
 }
 
 // read notes the task's results in the entries that are not known yet.
 func (t *TaskSteps) read(tx *core.Tx, g *posthouse.Gate) error {
 	if t.known == nil {
-		t.known, t.seq = map[stepKey][sha256.Size]byte{}, g.Seq
-		for i := range t.earlier {
-			if s := &t.earlier[i]; s.Seq <= g.Seq {
-				t.note(s.Name, s.Occurrence, s.Value.Data)
-			}
-		}
+		t.known, t.seq = map[stepKey]stepEnd{}, g.Seq
+		t.readEarlier(g)
 		t.earlier = nil
 	}
 	if t.seq+1 >= tx.Seq {
@@ -147,7 +187,7 @@ func (t *TaskSteps) read(tx *core.Tx, g *posthouse.Gate) error {
 		}
 		for i := range recs {
 			if s := recs[i].Step; s != nil && s.Task == g.Task && s.Branch == g.Branch {
-				t.note(s.Name, s.Occurrence, e.Bodies[i])
+				t.note(s.Name, s.Occurrence, s.Codec, s.Effect, e.Bodies[i])
 			}
 		}
 		t.seq = e.Seq

@@ -82,13 +82,7 @@ func (l *Log) OnBehalf(ctx context.Context, g *posthouse.Gate) (context.Context,
 func (l *Log) Steps(g *posthouse.Gate) *commit.TaskSteps {
 	return &commit.TaskSteps{
 		Within: Within(g) + handler.Nested, Limit: task.MaxSteps,
-		Earlier: func(ctx context.Context) ([]posthouse.StepRecord, error) {
-			x, err := l.Execution(ctx, g)
-			if x == nil || err != nil {
-				return nil, err
-			}
-			return x.Steps, nil
-		},
+		Earlier: func(ctx context.Context) (*threadlog.Execution, error) { return l.Execution(ctx, g) },
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -21,7 +22,8 @@ type Recorded struct {
 	gates []posthouse.Gate
 }
 
-// Recorded reads what the handlers of a task have put on record in its iteration.
+// Recorded reads what the handlers of a task have put on record in its iteration: results, and
+// failures that stand.
 func (l *Log) Recorded(ctx context.Context, g *posthouse.Gate) (*Recorded, error) {
 	out := &Recorded{}
 	x, err := l.Execution(ctx, g)
@@ -29,8 +31,12 @@ func (l *Log) Recorded(ctx context.Context, g *posthouse.Gate) (*Recorded, error
 		return out, err
 	}
 	prefix := Within(g) + handler.Nested
+	stand := map[*posthouse.StepRecord]bool{}
+	for _, f := range x.Failures() {
+		stand[f.Step] = f.Stands()
+	}
 	for i := range x.Steps {
-		if s := &x.Steps[i]; strings.HasPrefix(s.Name, prefix) {
+		if s := &x.Steps[i]; strings.HasPrefix(s.Name, prefix) && (s.Value.Codec != threadlog.CodecFailed || stand[s]) {
 			out.steps = append(out.steps, task.StepResult{Name: s.Name, Occurrence: s.Occurrence, Effect: s.Effect, Value: s.Value})
 		}
 	}
