@@ -73,6 +73,10 @@ type Gate struct {
 	Assignments []Assignment `json:"assignments,omitempty"` // how the right to decide moved, oldest first
 	Notices     []Notice     `json:"notices,omitempty"`     // reminders, and who set it aside, oldest first
 
+	// PutBack is the time to which the store was put back after the question was asked: it may have been
+	// answered since, and what it asks about may have been done. Zero: it was not. It is not on record.
+	PutBack time.Time `json:"putBack,omitzero"`
+
 	Decision *Decision `json:"decision,omitempty"` // nil while it waits
 
 	// Record holds what only the Ledger reads of the gate's record.
@@ -105,6 +109,10 @@ type GateRecord struct {
 
 // EncodeGate returns the body of a gate's record.
 func EncodeGate(g *Gate) ([]byte, error) {
+	if !g.PutBack.IsZero() {
+		recorded := *g
+		recorded.PutBack, g = time.Time{}, &recorded
+	}
 	return json.Marshal(gateBody{g, g.Record.Followed, g.Record.Salt})
 }
 

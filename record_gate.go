@@ -167,7 +167,7 @@ func ReadGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
 		return nil, Corrupt("gate %s at entry %d of thread %q does not decode: %v", r.Gate.ID, e.Seq, e.Thread, err)
 	}
 	g.ID, g.Thread, g.Branch, g.Seq, g.Hash, g.Decision = r.Gate.ID, e.Thread, r.Gate.Branch, e.Seq, e.Hash, nil
-	g.Votes, g.Assignments, g.Notices, g.Record.Followed, g.Record.Salt = nil, nil, nil, b.Followed, b.Salt
+	g.Votes, g.Assignments, g.Notices, g.Record.Followed, g.Record.Salt, g.PutBack = nil, nil, nil, b.Followed, b.Salt, time.Time{}
 	if g.settles() != r.Gate.Settles {
 		return nil, Corrupt("gate %s at entry %d of thread %q allows other verdicts than its header says", r.Gate.ID, e.Seq, e.Thread)
 	}

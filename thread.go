@@ -108,7 +108,7 @@ func (t *ThreadInfo) Absent() *Error {
 
 // Gone reports that a thread's name is free: all of it was removed or released.
 func (t *ThreadInfo) Gone() bool {
-	return len(t.Branches) == 0 && t.Checkpoints == 0 && len(t.Signals) == 0
+	return len(t.Branches) == 0 && t.Checkpoints == 0 && !slices.ContainsFunc(t.Signals, func(m SignalMark) bool { return !isMark(m.Name) })
 }
 
 // Apply folds one more entry into the summary. The entry must follow the tail, or hold

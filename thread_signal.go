@@ -71,7 +71,18 @@ const (
 	SignalCancel = "$cancel"
 	SignalHold   = "$hold"
 	SignalUnhold = "$unhold"
+
+	// SignalImported says that an import brought the thread: approvals that were given before it may
+	// still be used where they were given, and license nothing here.
+	SignalImported = "$imported"
+
+	// SignalPutBack says that the store was put back to an earlier state: what approvals from before
+	// it license may have been done since.
+	SignalPutBack = "$put-back"
 )
+
+// isMark reports whether a summary keeps the newest of the runtime's own signals of a name.
+func isMark(name string) bool { return name == SignalImported || name == SignalPutBack }
 
 func (t *ThreadInfo) applySignal(s *SignalInfo, seq uint64, at Millis) {
 	switch {
@@ -83,7 +94,7 @@ func (t *ThreadInfo) applySignal(s *SignalInfo, seq uint64, at Millis) {
 		if b, ok := t.Branch(s.Branch); ok && !IsOver(b.Status) && t.CancelMark(b.Branch) == nil {
 			t.Cancelling = append(slices.Clip(t.Cancelling), CancelMark{b.Branch, seq})
 		}
-	case !IsReserved(s.Name):
+	case !IsReserved(s.Name) || isMark(s.Name):
 		marks := slices.Clone(t.Signals)
 		if i := slices.IndexFunc(marks, func(m SignalMark) bool { return m.Name == s.Name }); i >= 0 {
 			marks[i].Seq = seq

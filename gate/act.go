@@ -146,8 +146,9 @@ type action[T, Out any] struct {
 	opt  ActOptions[T, Out]
 	use  *engine.Effect
 
-	happened bool            // its function returned a result
-	other    *posthouse.Gate // under which the effect had happened, on other content
+	happened  bool            // its function returned a result
+	mayBeDone error           // why it may be done already, though nothing of it is on record
+	other     *posthouse.Gate // under which the effect had happened, on other content
 }
 
 func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value, error) {
@@ -163,6 +164,9 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 		return posthouse.Value{}, err
 	}
 	state, u, err := a.use.State(ctx)
+	if err == nil {
+		state, u, err = a.elsewhere(ctx, g, state, u)
+	}
 	if err != nil {
 		return posthouse.Value{}, err
 	}
@@ -359,7 +363,7 @@ func (a *action[T, Out]) reader() *license.Reader {
 // stale returns why a decision does not hold here and now. err says that the store did not answer.
 func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) (why, err error) {
 	s := a.task.Session()
-	why, err = license.Stale(ctx, s.Ledger().Core(), g, s.Thread(), s.Branch())
+	why, err = license.Stale(ctx, s.Ledger().Core(), g, s.Thread(), s.Branch(), a.use.Use())
 	if why != nil || err != nil || a.opt.Check == nil {
 		return why, s.Unanswered(err)
 	}

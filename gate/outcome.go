@@ -39,7 +39,7 @@ func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, 
 	case a.opt.Idempotent && same:
 		return v, repeatable, nil
 	case a.opt.Reconcile == nil:
-		return v, undone, a.askPeople(ctx, nil, nil)
+		return v, undone, a.askPeople(ctx, nil, a.mayBeDone)
 	default:
 		v, err = a.reconcile(ctx, nil)
 	}
@@ -54,6 +54,36 @@ func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, 
 	}
 	a.use.Happened()
 	return v, happened, nil
+}
+
+// elsewhere returns the state of an effect that may have gone on in another store, or in what was lost
+// when this one was put back to an earlier state: it is unknown then. One of which nothing has begun is
+// put on record as begun, under the decision that let it be done there. An effect that happens once for
+// its key may go on.
+func (a *action[T, Out]) elsewhere(ctx context.Context, g *posthouse.Gate, state effect.State, u *effect.Use) (effect.State, *effect.Use, error) {
+	s := a.task.Session()
+	c := s.Ledger().Core()
+	switch {
+	case a.opt.Idempotent:
+		return state, u, nil
+	case state == effect.Waiting:
+		moved, err := license.ContinuesElsewhere(ctx, c, s.Thread(), u)
+		if moved {
+			state = effect.Next(state, effect.Lost)
+		}
+		return state, u, s.Unanswered(err)
+	case state != effect.Licensed && state != effect.NotDone:
+		return state, u, nil
+	}
+	why, err := license.MayBeDone(ctx, c, g, s.Thread(), s.Branch(), u)
+	if why == nil || err != nil {
+		return state, u, s.Unanswered(err)
+	}
+	if err := a.use.Release(ctx, g); err != nil {
+		return state, u, err
+	}
+	a.mayBeDone = why
+	return effect.Next(effect.Begun, effect.Lost), a.use.Use(), nil
 }
 
 // answered returns the result that people gave, or the error of an effect that they gave up.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,8 +47,8 @@ func (a *action[T, Out]) reconcile(ctx context.Context, cause error) (v posthous
 		if said != nil {
 			why = fmt.Errorf("its program cannot tell whether it was done: %w", said)
 		}
-		if cause != nil {
-			why = fmt.Errorf("%w; %w", cause, why)
+		if before := cmp.Or(cause, a.mayBeDone); before != nil {
+			why = fmt.Errorf("%w; %w", before, why)
 		}
 		return v, a.askPeople(ctx, cause, why)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -22,6 +23,9 @@ func Terms(g *posthouse.Gate) []Term {
 		if value != "" {
 			terms = append(terms, Term{label, value})
 		}
+	}
+	if !g.PutBack.IsZero() {
+		add("Store put back", "to "+g.PutBack.UTC().Format(time.RFC3339)+": this may have been answered, or done, since")
 	}
 	if g.AsksOutcome() {
 		add("Effect", EffectOf(g))

@@ -13,7 +13,7 @@ type Approval string
 const (
 	ApprovalNone   Approval = ""       // it licenses no effect: not decided, refused, an answer of gate.Ask, or a copy
 	ApprovalUsable Approval = "usable" // it licenses an effect that has no result on record
-	ApprovalLapsed Approval = "lapsed" // the decision is older than ValidFor allows: gate.Act asks again about its content
+	ApprovalLapsed Approval = "lapsed" // the decision is older than ValidFor allows, or than an import of its thread: gate.Act asks again about its content
 	ApprovalUsed   Approval = "used"   // as many effects as it licenses have their result on record
 	ApprovalEnded  Approval = "ended"  // its version was released, or its branch is gone
 )
@@ -46,7 +46,8 @@ func ApprovalOf(g *posthouse.Gate, uses []Use, t *posthouse.ThreadInfo, now time
 	if _, there := t.Branch(g.Branch); !there || g.Seq < t.First || t.Thread != g.Thread {
 		return ApprovalEnded
 	}
-	if g.PastValidity(now) && executed == len(uses) {
+	ended := g.PastValidity(now) || g.Decision.Seq < t.NewestSignal(posthouse.SignalImported)
+	if ended && executed == len(uses) {
 		return ApprovalLapsed
 	}
 	return ApprovalUsable

@@ -38,6 +38,8 @@ type ThreadFile struct {
 	Slots       int                `json:"slots"`       // of the thread's steps
 	Bytes       int64              `json:"bytes"`       // of the file
 	Tail        posthouse.Position `json:"tail"`
+
+	Ended []posthouse.ID `json:"ended,omitempty"` // of an import: the approvals that license nothing any more
 }
 
 func badFile(format string, args ...any) *posthouse.Error {

@@ -146,7 +146,7 @@ type ImportOptions struct {
 	// that of an import.
 	DryRun bool
 
-	// By is who imports. Of an unverified file they become a requester of what goes on from
+	// By is who imports, as the record of ended approvals says. Of an unverified file they become a requester of what goes on from
 	// it: its open questions are withdrawn, and asked again when their branch is resumed.
 	By string
 }
@@ -156,6 +156,11 @@ type ImportOptions struct {
 // reads r twice, first to check it. It changes nothing if the file is damaged
 // ([posthouse.ErrCorrupt]), or if the thread or one of its ids exists
 // ([posthouse.ErrExists]). Rules do not apply to imported records.
+//
+// The store that the thread comes from has its approvals, too. So those under which effects may still
+// run end with the import: the signal [posthouse.SignalImported], of By, follows the file's entries,
+// and the answer lists them in Ended. gate.Act asks again about their content. Without such an approval
+// nothing is added.
 //
 // Import always checks the file's sum, the hash of each entry and body, and that the
 // entries follow each other. It checks signatures if the Ledger has a key or
@@ -210,7 +215,7 @@ func Import(ctx context.Context, led *ledger.Ledger, r io.ReadSeeker, o *ImportO
 	if in.opt.DryRun {
 		return in.file, nil
 	}
-	if err := in.write(); err != nil {
+	if err := in.write(t); err != nil {
 		return nil, errors.Join(err, in.undo(err))
 	}
 	if in.opt.Interrupt {
@@ -306,7 +311,7 @@ func (in *importer) place() error {
 		}
 	}
 	if ours {
-		if in.at.Seq > in.file.Tail.Seq {
+		if in.at.Seq > in.file.Tail.Seq && !in.hasEnded() {
 			return in.overtakenError()
 		}
 		return nil
@@ -373,7 +378,7 @@ func (in *importer) overtakenError() error {
 }
 
 // write reads the file again and writes its content to the store.
-func (in *importer) write() error {
+func (in *importer) write(t *core.Thread) error {
 	if _, err := in.r.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -403,6 +408,9 @@ func (in *importer) write() error {
 			return badFile("was changed while it was read")
 		default:
 			if err := out.Flush(); err != nil {
+				return err
+			}
+			if err := in.endApprovals(t); err != nil {
 				return err
 			}
 			return put(in.marker(), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
@@ -439,6 +447,9 @@ func (in *importer) undo(cause error) error {
 		}
 	}
 	_, err := in.l.Store.Remove(ctx, posthouse.Removal{Thread: in.file.Thread, All: true})
+	if in.l.Config.Reached != nil {
+		in.l.Config.Reached(in.file.Thread, posthouse.Position{}, posthouse.Hash{}) // nothing says why it is gone
+	}
 	return err
 }
 

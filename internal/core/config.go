@@ -19,10 +19,11 @@ type Config struct {
 	Observer       posthouse.Observer // may be nil
 	Tracer         trace.Tracer       // may be nil
 	Appended       func([]posthouse.Record, time.Duration, error)
-	MaxState       int           // bytes of one checkpoint's state
-	MaxCheckpoints int           // of the store; 0: no cap
-	Owner          string        // "": a random one
-	LeaseTTL       time.Duration // a silent owner's threads are free after it
+	Reached        func(thread string, end posthouse.Position, link posthouse.Hash) // after each append; may be nil
+	MaxState       int                                                              // bytes of one checkpoint's state
+	MaxCheckpoints int                                                              // of the store; 0: no cap
+	Owner          string                                                           // "": a random one
+	LeaseTTL       time.Duration                                                    // a silent owner's threads are free after it
 }
 
 // RenewEvery returns the time between two renewals of this process's liveness, and

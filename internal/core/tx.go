@@ -181,6 +181,9 @@ func (c *Core) appendTx(ctx context.Context, t *Thread, tx *Tx) error {
 		return err
 	}
 	tx.Apply(t)
+	if c.Config.Reached != nil {
+		c.Config.Reached(t.Name, t.Info.Tail, t.Info.Link)
+	}
 	tx.Recycle()
 	return nil
 }

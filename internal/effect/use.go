@@ -28,6 +28,7 @@ type Use struct {
 	now time.Time // zero: nothing is due
 
 	at, settled uint64 // the entry that is added, and the newest that says that nothing happened
+	said        uint64 // the newest entry by which it begins, or in which people say that it is to be done again
 
 	reply *Reply // the last of the newest attempt that did not fit; may be nil
 }
@@ -112,6 +113,7 @@ func (u *Use) begins(grant posthouse.ID) {
 		u.attempts = append(u.attempts, attempt{first: u.numbers, last: u.numbers, grant: grant, state: Next(Licensed, Begins)})
 	}
 	u.numbers++
+	u.said = u.at
 }
 
 func (u *Use) newest() *attempt {
@@ -256,7 +258,7 @@ func (u *Use) answer(attempts int, v posthouse.Verdict) {
 	}
 	u.claims, u.reply = nil, nil
 	if e == Redo {
-		u.settled = u.at
+		u.settled, u.said = u.at, u.at
 	}
 }
 
@@ -441,6 +443,11 @@ func (u *Use) HasClaim(call posthouse.ID) bool {
 // Settled returns the entry that last said that nothing happened, 0 if no entry did, and the
 // largest number if the run that asks has recorded it.
 func (u *Use) Settled() uint64 { return u.settled }
+
+// Since returns the newest entry by which an attempt of the effect begins, or in which people say that
+// it is to be done again: 0 if there is no such entry, and the largest number if the run that asks has
+// recorded it.
+func (u *Use) Since() uint64 { return u.said }
 
 // Read returns the effect of a call, such as "pay[1]", from what an execution has on record.
 // Steps are in the order of the log; those with Seq 0 were recorded by the run that asks.

@@ -118,10 +118,15 @@ func (t *Task) Resolve(ctx context.Context, q Questions, u *handler.Use, reconci
 	if done, err := t.settle(ctx, q, u, g, reconcile, out); done || err != nil {
 		return out, err
 	}
+	use := t.State(u).Use
 	out.Under, err = Current(ctx, q, t.reader(), g, func(g *posthouse.Gate) (why, err error) {
-		why, err = Stale(ctx, t.Core, g, t.Thread, t.Branch)
-		if why == nil && u.Refused == g.ID {
+		why, err = Stale(ctx, t.Core, g, t.Thread, t.Branch, use)
+		switch {
+		case why != nil || err != nil:
+		case u.Refused == g.ID:
 			why = errors.New(u.Why)
+		case !u.Idempotent:
+			why, err = MayBeDone(ctx, t.Core, g, t.Thread, t.Branch, use)
 		}
 		return why, err
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
@@ -69,9 +70,9 @@ func Here(g *posthouse.Gate, thread, branch string) error {
 }
 
 // Stale returns why a decision does not hold on a branch now, nil if it does. It may be of
-// another branch, thread or released version, be past its validity, or be refused by the
-// Ledger's policy. err says that the thread could not be read.
-func Stale(ctx context.Context, c *commit.Committer, g *posthouse.Gate, thread, branch string) (why, err error) {
+// another branch, thread, store or released version, be past its validity, or be refused by the
+// Ledger's policy. u is the effect that is to run. err says that the thread could not be read.
+func Stale(ctx context.Context, c *commit.Committer, g *posthouse.Gate, thread, branch string, u *effect.Use) (why, err error) {
 	if why := Here(g, thread, branch); why != nil {
 		return why, nil
 	}
@@ -81,6 +82,11 @@ func Stale(ctx context.Context, c *commit.Committer, g *posthouse.Gate, thread, 
 	}
 	if g.Seq < info.First {
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "gate " + string(g.ID) + " belongs to a released version of thread " + thread}, nil
+	}
+	if Imported(info, g, u) {
+		return &posthouse.Error{
+			Code: posthouse.CodeForbidden, Message: "gate " + string(g.ID) + " was answered before thread " + thread + " was imported: its approval may be used in the store that it comes from",
+		}, nil
 	}
 	if g.PastValidity(c.Now()) {
 		until := g.Decision.At.Add(g.ValidFor)

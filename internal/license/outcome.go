@@ -3,11 +3,13 @@ package license
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/effect"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // KindOutcome is the kind of the question about an effect with an unknown outcome.
@@ -28,7 +30,10 @@ func (r *Reader) Outcome(ctx context.Context, c *commit.Committer, name string, 
 // what the function returned, nil if its end is not known.
 func OutcomeNote(u *effect.Use, cause error) string {
 	note := "Nobody saw how it ended."
-	if cause != nil {
+	switch {
+	case cause != nil && errors.Is(cause, threadlog.ErrPutBack):
+		note = "Nothing of it is on record: " + cause.Error()
+	case cause != nil:
 		note = "It ended with: " + cause.Error()
 	}
 	if r := u.Reply(); r != nil {

@@ -31,6 +31,11 @@ func (a *Approved) Approval(t *posthouse.ThreadInfo, now time.Time) grants.Appro
 	return how
 }
 
+// Usable reports whether an effect without a result may run under the decision.
+func (a *Approved) Usable(t *posthouse.ThreadInfo, now time.Time) bool {
+	return a.Approval(t, now) == grants.ApprovalUsable
+}
+
 // Approvals returns the gates that license effects, of a thread's current generation, in the
 // order in which they were opened. Gates whose content cannot be read are in unread: their
 // bodies are sealed with a key that is not there. Gates that were removed are not listed.

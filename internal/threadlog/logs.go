@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/encryption"
@@ -14,16 +15,27 @@ type Logs struct {
 	Store posthouse.Store
 	Vault *encryption.Vault // opens bodies
 
-	people atomic.Pointer[posthouse.People]
+	people  atomic.Pointer[posthouse.People]
+	putBack atomic.Pointer[storePutBack]
 }
+
+// A storePutBack says that the store was put back to an earlier state, and when.
+type storePutBack struct{ at, to time.Time }
+
+// KnowPutBack has all gates that are read from now on say whether they were asked before the store was
+// put back, at a time, to another.
+func (l *Logs) KnowPutBack(at, to time.Time) { l.putBack.Store(&storePutBack{at, to}) }
 
 // Know has all gates that are read from now on say which names are one person's.
 func (l *Logs) Know(p posthouse.People) { l.people.Store(&p) }
 
-// known says it of a gate that was read.
+// known says what is known of a gate that was read.
 func (l *Logs) known(g *posthouse.Gate, err error) (*posthouse.Gate, error) {
 	if p := l.people.Load(); p != nil && g != nil {
 		g.Record.People = *p
+	}
+	if p := l.putBack.Load(); p != nil && g != nil && g.CreatedAt.Before(p.at) {
+		g.PutBack = p.to
 	}
 	return g, err
 }

@@ -59,7 +59,24 @@ func (l *Log) lapsed(ctx context.Context, g *posthouse.Gate) (why string, never 
 	if err := l.core.Rules.Reconsider(grant); err != nil {
 		return err.Error(), false, nil
 	}
-	return "", false, nil
+	why, err = l.elsewhere(ctx, g)
+	return why, why != "", err
+}
+
+// elsewhere returns why a task from before its thread was imported, or the store put back, may not be
+// given to a worker: one may have had it in the other store, or in what was lost. One that happens once
+// for its key may, after a store was put back.
+func (l *Log) elsewhere(ctx context.Context, g *posthouse.Gate) (why string, err error) {
+	info, err := l.core.Logs.Thread(ctx, g.Thread)
+	switch {
+	case err != nil:
+		return "", err
+	case g.Seq < info.NewestSignal(posthouse.SignalImported):
+		return "thread " + g.Thread + " was imported after it was opened", nil
+	case g.Seq < info.NewestSignal(posthouse.SignalPutBack) && g.Call.Effect != posthouse.EffectWrite:
+		return "the store was put back after it was opened", nil
+	}
+	return "", nil
 }
 
 // unchecked returns why the program has to be asked before a worker has a task, "" if it was. Its

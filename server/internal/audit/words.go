@@ -54,6 +54,7 @@ var made = map[string]string{
 // signals are the words for signals of the runtime, and what they are about.
 var signals = map[string][2]string{
 	posthouse.SignalCancel: {"asked to cancel", "the run"}, posthouse.SignalHold: {"held", "the thread"}, posthouse.SignalUnhold: {"let go on", "the thread"},
+	posthouse.SignalImported: {"imported", "the thread: its approvals from before end here"}, posthouse.SignalPutBack: {"put back", "the store: approvals from before are asked about"},
 	string(authlog.Login): {"logged in", ""}, string(authlog.Logout): {"logged out", ""}, string(authlog.Refused): {"was refused", ""},
 	string(authlog.TokenMade): {"made a token", ""}, string(authlog.TokenRevoked): {"revoked a token", ""}, string(authlog.TokenConfirmed): {"confirmed a token", ""},
 }
