@@ -128,13 +128,16 @@ const PolicyPrefix = "policy:"
 // WorkerPrefix begins the names under which workers are on record, as in "worker:gpu-1".
 const WorkerPrefix = "worker:"
 
+// reconcileActor is by whom a program's reconciliation of an unknown outcome decides.
+const reconcileActor = "program:reconcile"
+
 // CheckDecider checks the name of somebody who decides, votes or delegates. Beyond
 // [CheckPerson] the name is required and must not be one of the runtime's own
-// ("posthouse", [PolicyPrefix]), to which the rules for people do not apply, or those of workers
+// ("posthouse", "program:reconcile", [PolicyPrefix]), to which the rules for people do not apply, or those of workers
 // ([WorkerPrefix]).
 func CheckDecider(field, name string) error {
 	folded := text.FoldPerson(name)
-	if folded == RuntimeActor || strings.HasPrefix(folded, PolicyPrefix) || strings.HasPrefix(folded, WorkerPrefix) {
+	if folded == RuntimeActor || folded == reconcileActor || strings.HasPrefix(folded, PolicyPrefix) || strings.HasPrefix(folded, WorkerPrefix) {
 		return &Error{
 			Code: CodeInvalid, Field: field, Message: fmt.Sprintf("%.40q is not a person's name but the runtime's", name),
 			Hint: "say who decides; what a program decides by a rule is gate.Auto's",

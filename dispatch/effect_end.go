@@ -2,8 +2,10 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch/internal/claims"
 	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
@@ -21,6 +23,11 @@ func (d *Dispatcher) End(ctx context.Context, id task.ClaimID, n task.Ending) er
 		}
 		return e.end(ctx, &n, says)
 	})
+}
+
+// isOver reports whether the task of the claim has been decided.
+func (e *attempt) isOver() bool {
+	return slices.ContainsFunc(e.task.Gates, func(g *posthouse.Gate) bool { return g.ID == e.claim.Gate.ID && g.Decision != nil })
 }
 
 // end ends an attempt. says means that the worker's word counts, that nothing happened.
@@ -45,7 +52,9 @@ func (e *attempt) end(ctx context.Context, n *task.Ending, says bool) error {
 	switch {
 	case s.Result != nil:
 		return ended(n.Result != nil && s.Result.Value.Codec == n.Result.Codec && string(s.Result.Value.Data) == string(n.Result.Data))
-	case s.Use.State() == effect.Unknown && s.Use.IsAsked(): // the task is over: its append says so
+	case s.Use.State() == effect.Unknown && e.isOver():
+		e.claims.Forget(e.claim)
+		return claims.Lost(e.claim.ID)
 	case s.Use.State() != effect.Begun:
 		return ended(n.Failed != "" && says == (s.Use.State() == effect.NotDone))
 	case n.Failed != "" && newest.Effect == posthouse.EffectWrite && !says:

@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch/internal/claims"
 	"github.com/posthouse/posthouse/dispatch/internal/sessions"
+	"github.com/posthouse/posthouse/internal/commit"
 )
 
 // releaseClaim ends a claim that its worker does not go on with. Another worker makes the attempt,
@@ -24,6 +25,9 @@ func (d *Dispatcher) releaseClaim(ctx context.Context, c *claims.Claim) error {
 
 // freeClaim has the attempt of a claim made by another worker.
 func (d *Dispatcher) freeClaim(ctx context.Context, c *claims.Claim) error {
+	if err := commit.AskEnded(ctx, d.core, commit.RefOf(c.Gate)); err != nil && !isOver(err) && !errors.Is(err, posthouse.ErrNotFound) {
+		return err
+	}
 	err := d.claims.Free(ctx, c)
 	d.finder.add(c.Gate, true)
 	return err

@@ -40,8 +40,10 @@ type ActOptions[T, Out any] struct {
 	// the result, or not done. An error says that it cannot tell. Done counts immediately. Not done
 	// counts if two calls say so, the second one Settle or more after the attempt ended, since what
 	// was sent may still be carried out. Then the effect runs again. Of an attempt that was cut
-	// off (a crash, a lost lease) it does not count. People are asked after five calls. Nil: they
-	// are asked immediately.
+	// off (a crash, a lost lease) it does not count: people are asked when its thread is taken over.
+	// Otherwise they are asked after five calls, and Reconcile is called on after that, each time after
+	// a longer pause. What it finds answers their question, by "program:reconcile", if nobody has yet.
+	// In a handler not done never counts. Nil: people are asked immediately.
 	Reconcile func(ctx context.Context, content T) (out Out, done bool, err error)
 
 	// Settle is how long after an attempt ended a Reconcile that finds nothing counts. Default 30 s;

@@ -32,6 +32,8 @@ func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, 
 	same := license.SameContent(under, g)
 	asked, open := u.Question()
 	switch {
+	case open && a.opt.Reconcile != nil && !a.opt.Idempotent:
+		v, err = a.reconcileAsked(ctx, asked, u)
 	case open:
 		return v, undone, a.task.Gates().Await(ctx, asked) // what is with people stays with them
 	case state != effect.Unknown:
@@ -89,15 +91,18 @@ func (a *action[T, Out]) elsewhere(ctx context.Context, g *posthouse.Gate, state
 // answered returns the result that people gave, or the error of an effect that they gave up.
 func (a *action[T, Out]) answered(ctx context.Context, state effect.State, asked posthouse.ID) (v posthouse.Value, err error) {
 	decided, err := a.task.Session().Gate(ctx, asked)
+	if err == nil {
+		err = a.use.StopReconcile(ctx)
+	}
 	if err != nil {
 		return v, err
 	}
-	if state == effect.GivenUp {
+	if state == effect.GivenUp || decided.Decision.Verdict == posthouse.GiveUp {
 		return v, license.Refused(decided)
 	}
 	var out Out
 	if err := json.Unmarshal(decided.Decision.Value, &out); err != nil {
-		return v, unfit(decided, decided.Decision, err)
+		return v, a.askResult(ctx, decided, err)
 	}
 	return posthouse.Encode(nil, out)
 }
@@ -121,6 +126,22 @@ func (a *action[T, Out]) askPeople(ctx context.Context, cause, why error) error 
 	}
 	a.use.Again()
 	return a.use.AskOutcome(ctx, q, cause)
+}
+
+// askResult asks people again for the result of an effect that happened: what they gave does not fit
+// the program. It returns [posthouse.ErrWaiting].
+func (a *action[T, Out]) askResult(ctx context.Context, decided *posthouse.Gate, misfit error) error {
+	under, err := a.task.Session().Gate(ctx, a.use.Under())
+	if err != nil {
+		return err
+	}
+	q, err := a.outcome(ctx, under, a.use.Use())
+	if err != nil {
+		return err
+	}
+	q.Verdicts = []posthouse.Verdict{posthouse.Happened, posthouse.GiveUp}
+	q.Note = license.Clip("The result that " + decided.Decision.By + " gave in " + string(decided.ID) + " does not fit: " + misfit.Error())
+	return a.use.AskOutcome(ctx, q, nil)
 }
 
 // outcome is the question about the attempts that a gate licensed.

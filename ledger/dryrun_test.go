@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"bytes"
 	"context"
+	"reflect"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -64,7 +65,7 @@ func TestDryRunsOfImports(t *testing.T) {
 	must.Fail(t, err, posthouse.ErrExists)
 	_, err = transfer.Import(ctx, target, bytes.NewReader(file[:len(file)-1]), dry)
 	must.Fail(t, err, posthouse.ErrCorrupt)
-	if done := must.Get(transfer.Import(ctx, target, bytes.NewReader(file), nil))(t); *done != *would {
+	if done := must.Get(transfer.Import(ctx, target, bytes.NewReader(file), nil))(t); !reflect.DeepEqual(done, would) {
 		t.Errorf("a dry run says %+v, and the import %+v", would, done)
 	}
 	_, err = transfer.Import(ctx, target, bytes.NewReader(file), dry)

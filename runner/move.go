@@ -53,6 +53,9 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 			foreign = true
 		}
 	}
+	if foreign && r.askLost(ctx, info, true) {
+		out.retry = max(out.retry, maxPause)
+	}
 	if len(ran) == 0 {
 		if foreign && out.retry == 0 {
 			out.tail, out.resign = info.Tail.Seq, true

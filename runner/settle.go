@@ -21,6 +21,7 @@ func (r *Runner) Settle(ctx context.Context) error {
 	if err := r.wakeCallers(ctx); err != nil {
 		return err
 	}
+	r.askLeft(ctx)
 	still := map[string]uint64{} // where the log of a thread ended that has nothing to do until it goes on
 	for {
 		moved, left, err := r.settle(ctx, still)

@@ -13,6 +13,9 @@ func (r *Runner) sweep(ctx context.Context) time.Duration {
 	next := r.opt.Poll
 	now := r.ledger.Now()
 	clear(r.others)
+	if !now.Before(r.leftAt) {
+		r.left, r.leftAt = r.askLeft(ctx), now.Add(lookEvery)
+	}
 	horizon := posthouse.Millis(now.Add(next).UnixMilli())
 	for t, err := range r.ledger.Threads(ctx, posthouse.ThreadQuery{DueBefore: horizon}) {
 		if err != nil {
@@ -25,6 +28,8 @@ func (r *Runner) sweep(ctx context.Context) time.Duration {
 		}
 		r.queue.push(t.Thread)
 	}
+	looked := map[string]uint64{}
+	defer func() { r.looked = looked }()
 	for t, err := range r.ledger.Threads(ctx, posthouse.ThreadQuery{Runnable: true}) {
 		if err != nil {
 			r.missed(ctx, err)
@@ -39,6 +44,7 @@ func (r *Runner) sweep(ctx context.Context) time.Duration {
 			r.others[t.Lease.Owner] = true
 			continue
 		}
+		r.askFound(ctx, t, looked)
 		r.queue.found(t.Thread, t.Tail.Seq, t.Lease.Held && t.Lease.Owner != r.ledger.Core().Config.Owner)
 	}
 	r.queue.swept()
@@ -52,7 +58,7 @@ func (r *Runner) rest(ctx context.Context, d time.Duration) {
 	defer sweep.Stop()
 	for {
 		look := (<-chan time.Time)(nil)
-		if len(r.others) > 0 {
+		if len(r.others)+len(r.left) > 0 {
 			look = time.After(r.ledger.Core().Config.RenewEvery())
 		}
 		select {
@@ -73,13 +79,16 @@ func (r *Runner) rest(ctx context.Context, d time.Duration) {
 // isOneGone reports whether one of the processes is silent that the last sweep found to
 // have threads. One read of the store a process, however many threads it has.
 func (r *Runner) isOneGone(ctx context.Context) bool {
-	for owner := range r.others {
-		switch silent, err := r.ledger.Core().Owners.IsExpired(ctx, owner); {
-		case err != nil:
-			r.missed(ctx, err)
-			return false
-		case silent:
-			return true
+	for _, owners := range []map[string]bool{r.others, r.left} {
+		for owner := range owners {
+			switch silent, err := r.ledger.Core().Owners.IsExpired(ctx, owner); {
+			case err != nil:
+				r.missed(ctx, err)
+				return false
+			case silent:
+				r.leftAt = time.Time{}
+				return true
+			}
 		}
 	}
 	return false

@@ -50,6 +50,9 @@ func Decide(ctx context.Context, l *Committer, at GateRef, choose func(*core.Tx,
 		if hasTrail(tx) {
 			d.Trail = tx.Seq // its vote, or an escalation
 		}
+		if err := askEnded(tx, g, d, nil); err != nil {
+			return err
+		}
 		AddDecision(tx, d, g.Seq)
 		c := *d
 		g.Decision = &c

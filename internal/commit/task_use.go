@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
@@ -38,8 +40,9 @@ func (u *HandlerUse) Step(effect, what string, n uint32, class posthouse.Effect,
 var ErrMoved = errors.New("the log has moved")
 
 // RecordUse puts the records of a handler's effect on record in one entry, unless the log continued
-// after tail: what was read of it then decided what is recorded. [ErrMoved]. Other errors are
-// those of [TaskSteps.Record].
+// after tail: what was read of it then decided what is recorded. [ErrMoved]. A record that its outcome
+// is unknown comes with the question to people about it. Other errors are those of
+// [TaskSteps.Record].
 func (t *TaskSteps) RecordUse(ctx context.Context, c *Committer, at GateRef, tail uint64, steps []posthouse.Step) error {
 	_, err := Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {
 		if tx.Seq != tail+1 {
@@ -49,7 +52,15 @@ func (t *TaskSteps) RecordUse(ctx context.Context, c *Committer, at GateRef, tai
 			steps[i].Task = g.Task
 		}
 		p := &Plan{Thread: g.Thread, Branch: g.Branch, Steps: steps}
-		return (&Commit{tx: tx, plan: p}).recordSteps()
+		if err := (&Commit{tx: tx, plan: p}).recordSteps(); err != nil {
+			return err
+		}
+		for i := range steps {
+			if strings.HasSuffix(steps[i].Name, handler.Nested+effect.RecordUnknown) {
+				return askEnded(tx, g, &posthouse.Decision{Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Successor: g.ID}, &steps[i])
+			}
+		}
+		return nil
 	})
 	return err
 }

@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ func CheckSettled(tx *core.Tx, branch string) error {
 			return unsettledError(tx, w.ID, "the outcome of an effect of branch "+w.Branch+" is unknown", "answer gate "+string(w.ID)+" first")
 		}
 	}
-	return eachUnsettled(tx, branch, func(u *unsettled) error {
+	return eachUnsettled(tx, branch, nil, func(u *unsettled) error {
 		if !u.asks {
 			return unsettledError(tx, u.under, "a worker is at effect "+u.call+" of branch "+u.branch, "wait for its verdict, or cancel the task")
 		}
@@ -44,11 +43,52 @@ type unsettled struct {
 	under        posthouse.ID
 	use          *effect.Use
 	asks         bool // its outcome is unknown, and people are to be asked
+
+	class   posthouse.Effect
+	marked  bool            // this entry has the record that its outcome is unknown
+	handler *posthouse.Gate // of the task whose handler began the newest attempt; nil: the program did
+	looks   *posthouse.Gate // the timer of the program's next look at it, nil if it does not look
+}
+
+// with returns an execution in which a task's gate has the decision that is being recorded.
+func with(x *threadlog.Execution, ended *posthouse.Gate) *threadlog.Execution {
+	if ended == nil {
+		return x
+	}
+	i := slices.IndexFunc(x.Gates, func(g *posthouse.Gate) bool { return g.ID == ended.ID })
+	if i < 0 {
+		return x
+	}
+	own := *x
+	own.Gates = slices.Clone(x.Gates)
+	own.Gates[i] = ended
+	return &own
+}
+
+// handlerOf returns the gate of the task whose handler began the newest attempt of an effect, nil if
+// the program itself did, or where that gate is gone.
+func handlerOf(x *threadlog.Execution, call string) *posthouse.Gate {
+	var by posthouse.ID
+	for i := range x.Steps {
+		if s := &x.Steps[i]; s.Name == call+handler.Nested+effect.RecordBegins {
+			m, _ := effect.ReadMark(s.Value.Data)
+			by = m.Gate
+		}
+	}
+	return gateOf(x, by)
+}
+
+func gateOf(x *threadlog.Execution, id posthouse.ID) *posthouse.Gate {
+	if i := slices.IndexFunc(x.Gates, func(g *posthouse.Gate) bool { return id != "" && g.ID == id }); i >= 0 {
+		return x.Gates[i]
+	}
+	return nil
 }
 
 // eachUnsettled calls visit with each effect of the heads' executions that is not settled and that
-// no open question is about, until it returns an error.
-func eachUnsettled(tx *core.Tx, branch string, visit func(*unsettled) error) error {
+// no open question is about, until it returns an error. ended, if set, is a task's gate with the
+// decision that this entry gives it.
+func eachUnsettled(tx *core.Tx, branch string, ended *posthouse.Gate, visit func(*unsettled) error) error {
 	info := tx.Thread.Info
 	if len(info.Begun) == 0 { // a summary that keeps what began says that nothing has
 		return nil
@@ -66,7 +106,7 @@ func eachUnsettled(tx *core.Tx, branch string, visit func(*unsettled) error) err
 			return err
 		}
 		for task, x := range all.Take() {
-			if err := unsettledOf(tx, b.Branch, task, x, visit); err != nil {
+			if err := unsettledOf(tx, b.Branch, task, with(x, ended), visit); err != nil {
 				return err
 			}
 		}
@@ -78,15 +118,18 @@ func unsettledOf(tx *core.Tx, branch, task string, x *threadlog.Execution, visit
 	begins := handler.Nested + effect.RecordBegins
 	for _, call := range effectCalls(x, begins) {
 		steps := make([]*posthouse.StepRecord, len(x.Steps))
-		idempotent := false
+		idempotent, class := false, posthouse.Effect(0)
 		for i := range x.Steps {
 			steps[i] = &x.Steps[i]
-			idempotent = idempotent || x.Steps[i].Name == call+begins && x.Steps[i].Effect == posthouse.EffectWrite
+			if x.Steps[i].Name == call+begins {
+				class = x.Steps[i].Effect
+				idempotent = idempotent || class == posthouse.EffectWrite
+			}
 		}
 		if hasResult(x, call) {
 			continue
 		}
-		u := unsettled{branch: branch, task: task, call: call, use: effect.Read(call, steps, x.Gates)}
+		u := unsettled{branch: branch, task: task, call: call, class: class, use: effect.Read(call, steps, x.Gates)}
 		u.under = u.use.Grant(u.use.Attempts() - 1)
 		under, err := tx.Core.Logs.Gate(tx.Ctx, u.under)
 		if errors.Is(err, posthouse.ErrNotFound) || err == nil && (under.Thread != tx.Thread.Name || under.Branch != branch || under.Origin != "") {
@@ -97,8 +140,13 @@ func unsettledOf(tx *core.Tx, branch, task string, x *threadlog.Execution, visit
 		}
 		state := u.use.State()
 		_, open := u.use.Question()
-		u.asks = !idempotent && (state == effect.Unknown || state == effect.Begun)
-		if open || !u.asks && !u.use.AtWork() {
+		u.handler = handlerOf(x, call)
+		if calls := u.use.Reconciles(); len(calls) > 0 {
+			u.looks = gateOf(x, calls[len(calls)-1].Gate)
+		}
+		atWork := u.use.AtWork() || state == effect.Begun && u.handler != nil && u.handler.Decision == nil
+		u.asks = !idempotent && (state == effect.Unknown || state == effect.Begun && !atWork)
+		if open || !u.asks && !atWork {
 			continue
 		}
 		if err := visit(&u); err != nil {
@@ -122,63 +170,6 @@ func hasResult(x *threadlog.Execution, call string) bool {
 	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool {
 		return s.Value.Codec != threadlog.CodecFailed && handler.Call(s.Name, s.Occurrence) == call
 	})
-}
-
-// askAbandoned asks people about effects that the end of a branch leaves: nothing of the
-// program runs any more that would.
-func (c *Commit) askAbandoned() error {
-	return eachUnsettled(c.tx, c.plan.Branch, func(u *unsettled) error {
-		_, err := ask(c.tx, u, "Its thread has ended. The answer is for the record: nothing runs again.")
-		return err
-	})
-}
-
-// ask opens the question about an effect.
-func ask(tx *core.Tx, u *unsettled, note string) (posthouse.Gate, error) {
-	under, err := tx.Core.Logs.Gate(tx.Ctx, u.under)
-	if err != nil {
-		return posthouse.Gate{}, err
-	}
-	name := u.call[strings.LastIndex(u.call, handler.Nested)+1:]
-	q := OutcomeQuestion(name, under, u.use.Attempts(), under.Licensed())
-	q.Name, q.Task, q.Note = u.call+handler.Nested+q.Name, u.task, note
-	if r := u.use.Reply(); r != nil {
-		q.Note, q.Attempt.Said = r.Note()+"\n"+note, r.Output
-	}
-	return AddGate(tx, &Plan{Thread: tx.Thread.Name, Branch: u.branch}, q)
-}
-
-// errAskFirst says that people are to be asked about an effect before the plan is refused for it.
-var errAskFirst = errors.New("ask about the outcome first")
-
-// askUnsettled asks people about each effect of unknown outcome that nobody was asked about, and
-// returns the error of what was refused for that.
-func askUnsettled(ctx context.Context, c *Committer, t *core.Thread, branch string) error {
-	var first posthouse.ID
-	err := c.Append(ctx, t, func(tx *core.Tx) error {
-		first = ""
-		err := eachUnsettled(tx, branch, func(u *unsettled) error {
-			if !u.asks {
-				return nil
-			}
-			g, err := ask(tx, u, "Nobody saw how it ended.")
-			if first == "" {
-				first = g.ID
-			}
-			return err
-		})
-		if err == nil && first == "" {
-			return core.ErrNothing
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, core.ErrNothing) {
-		return err
-	}
-	return &posthouse.Error{
-		Code: posthouse.CodeConflict, Gate: first, Message: "the outcome of an effect of thread " + t.Name + " is unknown: it stays as it is until that is settled",
-		Hint: "answer gate " + string(first) + " first",
-	}
 }
 
 // leaves reports whether a plan goes on without what its branch asks: an input, a change by hand, a
@@ -207,7 +198,7 @@ func (c *Commit) checkSettled() error {
 			return CheckSettled(c.tx, branch)
 		}
 	}
-	err := eachUnsettled(c.tx, branch, func(u *unsettled) error {
+	err := eachUnsettled(c.tx, branch, nil, func(u *unsettled) error {
 		if u.asks {
 			return errAskFirst
 		}

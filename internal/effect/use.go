@@ -520,6 +520,10 @@ func ReconcileName(attempts, n int) string {
 	return recordReconcile + strconv.Itoa(attempts) + "-" + strconv.Itoa(n)
 }
 
+// ReconcileActor is by whom the question about an outcome is decided that the program's
+// reconciliation found.
+const ReconcileActor = "program:reconcile"
+
 // NotFound is the text of the timer after a call that found that nothing happened.
 const NotFound = "not done"
 

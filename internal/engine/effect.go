@@ -3,9 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/effect"
@@ -158,40 +156,4 @@ func (e *Effect) unknownMark(cause error) (*posthouse.Step, error) {
 		Task: t.Key(), Name: name, Occurrence: uint32(newest), Effect: e.call.opt.Effect, Grant: u.Grant(newest),
 		Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v},
 	}, err
-}
-
-// ReconcileLater puts on record that the outcome of the newest attempt is unknown, and the timer of
-// the program's next look at it. said is why the last look told nothing, nil if it found that
-// nothing happened. It returns [posthouse.ErrWaiting].
-func (e *Effect) ReconcileLater(ctx context.Context, wait time.Duration, said, cause error) error {
-	mark, err := e.unknownMark(cause)
-	if err != nil {
-		return err
-	}
-	u, t := e.Use(), e.call.task
-	g := posthouse.Gate{
-		Name: effect.ReconcileName(u.Attempts(), len(u.Reconciles())), Kind: posthouse.GateTimer, Note: effect.NotFound,
-		ExpiresAt: session.RoundUp(t.session.Ledger().Now().Add(wait)), Text: "the program looks again whether " + e.call.name + " was done",
-	}
-	if said != nil {
-		g.Note = license.Clip("cannot tell: " + said.Error())
-	}
-	return t.Gates().open(context.WithoutCancel(t.Scope(ctx, e.call.name, e.call.occurrence)), g, mark)
-}
-
-// AwaitReconcile returns [posthouse.ErrWaiting] until the program is to look again.
-func (e *Effect) AwaitReconcile(ctx context.Context, timer posthouse.ID) error {
-	t := e.call.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, g := range e.gates() {
-		if g.ID == timer {
-			_, err := t.decidedGate(ctx, g)
-			if h := t.session.Head(); errors.Is(err, posthouse.ErrWaiting) && h != nil && g.Seq > h.Seq {
-				t.made().opened = true
-			}
-			return err
-		}
-	}
-	return posthouse.NotFound("gate", timer)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -100,6 +101,9 @@ func Begin(ctx context.Context, l *ledger.Ledger, o Options) (*Session, error) {
 		return nil, errors.Join(err, s.End(ctx))
 	}
 	s.head.Store(head)
+	if err := s.askLost(ctx); err != nil {
+		return nil, errors.Join(err, s.End(ctx))
+	}
 	if o.NewInput && hasPendingCancel(claim, o.Branch) {
 		_, err := s.Cancellation().Finish(ctx)
 		if err := errors.Join(err, s.End(ctx)); err != nil {
@@ -116,6 +120,18 @@ func Begin(ctx context.Context, l *ledger.Ledger, o Options) (*Session, error) {
 		s.step.begin()
 	}
 	return s, nil
+}
+
+// askLost asks people about effects that an earlier run left with an unknown outcome, before this
+// one does anything else.
+func (s *Session) askLost(ctx context.Context) error {
+	found := s.claim.Found()
+	if found == nil || len(found.Begun) == 0 {
+		return nil
+	}
+	asked, _, err := commit.AskLost(context.WithoutCancel(ctx), s.ledger.Core(), s.thread, commit.Taking{Run: s.opt.Run})
+	s.persisted = s.persisted || asked > 0
+	return err
 }
 
 // findHead finds what the branch had when the thread was claimed.

@@ -304,6 +304,9 @@ func (k *desk) resolvesOutcome(app *flow.App[int, string], lost func(*desk, *tas
 	grant, c := k.approved(app, "t")
 	first := must(k.begins(c, grant, "1"))(h)
 	lost(k, c)
+	if asked := h.only("t"); asked.Kind != gate.KindOutcome { // immediately, before a worker or the program runs again
+		h.Fatal("nobody is asked")
+	}
 	c = k.claims()
 	for range 2 {
 		if b := must(k.begins(c, grant, "2"))(h); b.Begins || !b.Waits {
@@ -316,7 +319,7 @@ func (k *desk) resolvesOutcome(app *flow.App[int, string], lost func(*desk, *tas
 	h.grantIs(grant, grants.Unknown)
 	must(app.Resume(h.Context(), "t"))(h)
 	q := h.only("t")
-	if q.Kind != gate.KindOutcome || string(q.Payload) != `{"To":"bob","Amount":10}` || len(q.Schema) == 0 || q.RequestedBy != "bob" {
+	if q.Kind != gate.KindOutcome || string(q.Payload) != `{"To":"bob","Amount":10}` || q.RequestedBy != "bob" {
 		h.Fatalf("%+v", q)
 	}
 	d := posthouse.Decision{Verdict: said, By: "alice"}

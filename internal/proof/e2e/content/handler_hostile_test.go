@@ -52,7 +52,7 @@ func TestAttemptToBeginOutOfTime(t *testing.T) {
 			h.Errorf("ended by who gave it back: %v", err)
 		}
 		k.gives(second, task.Verdict{Action: task.Abandon}) // it has begun: its outcome is unknown
-		h.grantIs(grant, grants.Released)
+		h.grantIs(grant, grants.Unknown)
 		third := k.claimsOf("given back")
 		if b, err := k.begins(third, grant, "1"); err != nil || !b.Waits {
 			h.Errorf("by who has it after that: %+v, %v", b, err)

@@ -90,11 +90,6 @@ func boolInt(b bool) int {
 // ErrUnknown does, people are asked when the thread is resumed, and the rule [asked] is not tried.
 const errorIsUnknown = true
 
-// askedHolds says that no case ends with an effect of unknown outcome and without a question about
-// it, ended threads too: the rule [asked]. It does not hold yet for a task that a worker has within
-// a step's map in a thread that was moved (case 70 of seed 20261125).
-const askedHolds = false
-
 // loses returns what a function does that does not know whether it acted.
 func (w *witness) loses(x *execution) (string, error) {
 	n := w.draw(6, x.key, x.at, "error")
