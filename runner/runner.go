@@ -29,7 +29,7 @@ type Runner struct {
 	others map[string]bool   // owners elsewhere of what could run here, at the last sweep
 	left   map[string]bool   // owners elsewhere of effects that are not over, when it looked last
 	leftAt time.Time         // when it looks for those again
-	looked map[string]uint64 // where the logs ended of threads whose effects the last sweep looked at
+	looked map[string]uint64 // where the logs ended of threads with effects that the last sweep looked at
 }
 
 // New returns a runner over the ledger. [posthouse.ErrInvalid] for no ledger, two

@@ -65,7 +65,7 @@ func addUnknown(tx *core.Tx, u *unsettled) error {
 	return (&Commit{tx: tx, plan: p}).recordSteps()
 }
 
-// noteLost says why people are asked about an effect whose end was not seen.
+// noteLost says why people are asked about an effect if its end was not seen.
 const noteLost = "Nobody saw how it ended."
 
 // note says why people are asked about an effect that is over for whoever did it.

@@ -46,7 +46,7 @@ type unsettled struct {
 
 	class   posthouse.Effect
 	marked  bool            // this entry has the record that its outcome is unknown
-	handler *posthouse.Gate // of the task whose handler began the newest attempt; nil: the program did
+	handler *posthouse.Gate // the task that began the newest attempt in its handler; nil: the program did
 	looks   *posthouse.Gate // the timer of the program's next look at it, nil if it does not look
 }
 
@@ -65,7 +65,7 @@ func with(x *threadlog.Execution, ended *posthouse.Gate) *threadlog.Execution {
 	return &own
 }
 
-// handlerOf returns the gate of the task whose handler began the newest attempt of an effect, nil if
+// handlerOf returns the gate of the task that began the newest attempt of an effect in its handler, nil if
 // the program itself did, or where that gate is gone.
 func handlerOf(x *threadlog.Execution, call string) *posthouse.Gate {
 	var by posthouse.ID

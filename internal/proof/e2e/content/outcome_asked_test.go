@@ -71,7 +71,7 @@ func (h *house) isAskedAbout(thread string) *posthouse.Gate {
 	return g
 }
 
-// The next owner of a thread whose process was lost in the middle of an effect asks people
+// The next owner of a thread that was lost in the middle of an effect asks people
 // before its program runs.
 func TestNextOwnerAsksFirst(t *testing.T) {
 	onStores(t, func(h *house) {
@@ -100,7 +100,7 @@ func TestNextOwnerAsksFirst(t *testing.T) {
 	})
 }
 
-// A runner asks at its start, also about threads whose program it does not have. What may be done
+// A runner asks at its start, also about threads of programs that it does not have. What may be done
 // again with its key is not asked about.
 func TestRunnerAsksForProgramsThatItDoesNotHave(t *testing.T) {
 	onStores(t, func(h *house) {
