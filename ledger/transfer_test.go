@@ -105,7 +105,7 @@ func exportImport(t *testing.T, c posthouse.Cipher) {
 			w.ok(err)
 			in, err := transfer.Import(w.ctx, there, bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Thread: thread})
 			w.ok(err)
-			if *in != *out {
+			if !reflect.DeepEqual(in, out) {
 				rt.Errorf("exported %+v, imported %+v", out, in)
 			}
 			_, err = transfer.Export(w.ctx, there, thread, &again, nil)
