@@ -192,7 +192,7 @@ func (o Operations) CreateToken(ctx context.Context, name, role string, t *Token
 }
 
 // ConfirmToken says that an access token is another person's than its maker's. [posthouse.ErrForbidden] for
-// its maker, for a client whose own token has that maker, and for one whose token is not confirmed.
+// its maker, for a client with a token of that maker, and for one with a token that is not confirmed.
 func (o Operations) ConfirmToken(ctx context.Context, name string) error {
 	return o.client.ask(ctx, http.MethodPost, "/api/tokens"+Path(name, "confirm"), nil, nil, nil)
 }

@@ -15,7 +15,7 @@ type Person struct {
 	Known   []string  `json:"known"`            // token, login, decided, asked, delegate, substitute
 	Decides string    `json:"decides"`          // yes, no or unknown
 	Why     string    `json:"why,omitempty"`    // why that is not yes
-	Mixed   bool      `json:"mixed,omitempty"`  // the name mixes alphabets whose letters look alike
+	Mixed   bool      `json:"mixed,omitempty"`  // the name mixes alphabets with letters that look alike
 	Barred  string    `json:"barred,omitempty"` // why the caller cannot hand them the right
 	Role    string    `json:"role,omitempty"`   // for operators
 	Last    time.Time `json:"lastAt,omitzero"`  // for operators

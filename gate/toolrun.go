@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A toolRun is the run of a tool under the n-th answer to a call. A run of which the tool said that
+// A toolRun is the run of a tool under the n-th answer to a call. A run after which the tool said that
 // nothing happened leaves the answer to the next one.
 type toolRun struct {
 	task    *engine.Task

@@ -58,7 +58,7 @@ type source struct {
 	known  *cachedThread  // of the thread in a memory; nil: nothing is kept
 	read   int            // how many stretches were read
 
-	removals []uint64        // entries that record removals, whose lists were not read
+	removals []uint64        // entries that record removals, with lists that were not read
 	leaving  map[uint64]bool // entries with bodies that the other lists have
 }
 

@@ -29,7 +29,7 @@ func (h *testServer) decides(secret string, g *posthouse.Gate, verdict, body str
 	return h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/" + verdict, as: "-", header: bearer(secret), body: body})
 }
 
-// confirmable wants a refusal whose hint is the command that confirms a token.
+// confirmable wants a refusal with the command that confirms a token as its hint.
 func (r *reply) confirmable(code posthouse.Code, token string) {
 	r.t.Helper()
 	if p := r.refused(code); !strings.Contains(p.Hint, "posthouse token confirm "+token+")") {

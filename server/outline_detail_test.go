@@ -125,7 +125,7 @@ func TestOutlineTellsWhatReplaced(t *testing.T) {
 	}
 }
 
-// TestOutlineWithoutTheTexts reads rows whose texts are encrypted, on a server without the key.
+// TestOutlineWithoutTheTexts reads rows with encrypted texts, on a server without the key.
 func TestOutlineWithoutTheTexts(t *testing.T) {
 	ring, err := crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
 	must.Do(t, err)
@@ -141,7 +141,7 @@ func TestOutlineWithoutTheTexts(t *testing.T) {
 	}
 }
 
-// TestOutlineAfterARemoval reads rows whose texts were removed.
+// TestOutlineAfterARemoval reads rows with removed texts.
 func TestOutlineAfterARemoval(t *testing.T) {
 	h := open(t, nil)
 	for _, n := range []string{"1", "2", "3"} {

@@ -75,7 +75,7 @@ type Options struct {
 
 	Scratch      func() posthouse.Store // makes a store in memory that files of threads are looked at in; nil: they are not
 	AllowedHosts []string               // names, with or without port, that Host may have beside loopback's
-	TrustProxy   []netip.Prefix         // addresses of proxies whose X-Forwarded-For says where a request came from
+	TrustProxy   []netip.Prefix         // addresses of proxies with an X-Forwarded-For that says where a request came from
 	Limits       Limits                 // sizes, times and numbers
 	Logger       *slog.Logger           // one line a request, and causes of failures; default: discarded
 	SignIn       signin.Provider        // by whom people log in without a token; nil: with tokens only

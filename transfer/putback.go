@@ -131,7 +131,7 @@ func newestEntry(ctx context.Context, c *commit.Committer) (newest time.Time, th
 	return newest, threads, nil
 }
 
-// putBackThread marks a thread of which something may continue.
+// putBackThread marks a thread in which something may continue.
 func putBackThread(ctx context.Context, c *commit.Committer, thread, by string, value []byte, done *StorePutBack) error {
 	info, err := c.Logs.Summary(ctx, thread)
 	if err != nil {

@@ -90,7 +90,7 @@ func clip(s string) string {
 
 // A Taking says who takes a thread over.
 type Taking struct {
-	Run     string // that has claimed the thread; "": nobody may have it
+	Run     string // that has claimed the thread; "": no run may have it
 	Foreign bool   // the taker does not have the thread's program
 }
 
@@ -99,7 +99,7 @@ type Taking struct {
 const reconcileGrace = time.Minute
 
 // AskLost asks people about each effect of a thread that a run left behind, which was lost or cut off
-// in the middle: its outcome is unknown, and nobody was asked about it. One entry holds its
+// in the middle: its outcome is unknown, and no question is open about it. One entry holds its
 // state and the question. It fails with [posthouse.ErrBusy] while somebody else has the thread.
 // Effects that happen once for a key are left out, their program does them again; so are those that
 // the program is looking after: looked reports whether there are such.
@@ -199,7 +199,7 @@ func askEnded(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision, said *posth
 // errAskFirst says that people are to be asked about an effect before the plan is refused for it.
 var errAskFirst = errors.New("ask about the outcome first")
 
-// askUnsettled asks people about each effect of unknown outcome that nobody was asked about, and
+// askUnsettled asks people about each effect of unknown outcome about which no question is open, and
 // returns the error of what was refused for that.
 func askUnsettled(ctx context.Context, c *Committer, t *core.Thread, branch string) error {
 	var first posthouse.ID

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/base/strictjson"
 )
 
-// maxOutputs bounds the tasks of which this process knows the type of the output.
+// maxOutputs bounds the tasks with a type of output that this process knows.
 const maxOutputs = 16384
 
 // Outputs know the types that the programs of this process read of tasks. The output of a worker is

@@ -81,7 +81,7 @@ func UncheckedError(g *posthouse.Gate) error {
 	}
 }
 
-// maxAnswers bounds the questions whose answers this process knows how to read.
+// maxAnswers bounds the questions with answers that this process knows how to read.
 const maxAnswers = 4096
 
 // Answers read the values of decisions as the programs of this process will. A schema takes values

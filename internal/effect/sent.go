@@ -52,7 +52,7 @@ func (w *wire) connected(err error) {
 	w.failed(err)
 }
 
-// shaken takes a connection back whose certificate was refused here: nothing is sent over it.
+// shaken takes a connection back after its certificate was refused here: nothing is sent over it.
 func (w *wire) shaken(err error) {
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &certificate) {

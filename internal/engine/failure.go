@@ -195,7 +195,7 @@ func (e *overError) Error() string {
 
 func (e *overError) Unwrap() error { return e.error }
 
-// endFailures ends an execution, or an attempt of the step whose calls have names which begin
+// endFailures ends an execution, or an attempt of the step with calls that have names which begin
 // with prefix, that failed. It returns the last failure on record if that stands and no other call
 // failed, nil otherwise: if it does not stand, it has the call made again. Callers hold the task's mutex.
 func (t *Task) endFailures(prefix string) *failedCall {

@@ -37,7 +37,7 @@ func (a *Approved) Usable(t *posthouse.ThreadInfo, now time.Time) bool {
 }
 
 // Approvals returns the gates that license effects, of a thread's current generation, in the
-// order in which they were opened. Gates whose content cannot be read are in unread: their
+// order in which they were opened. Gates with content that cannot be read are in unread: their
 // bodies are sealed with a key that is not there. Gates that were removed are not listed.
 func (l *Logs) Approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
 	all, unread, err = l.approvals(ctx, t)
@@ -118,7 +118,7 @@ func (l *Logs) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 }
 
 // KeepApprovals makes the tree, which is of the thread's current generation or of all, keep
-// the gates that [gate.Act] may still need: those whose approval is
+// the gates that [gate.Act] may still need: those with an approval that is
 // [grants.Approval.Kept], and those that a kept checkpoint from before their use may act
 // under again, on a fork that asks anew. elsewhere reports whether a fork in another thread
 // was made from a checkpoint; nil: there is no checkpoint.

@@ -67,8 +67,8 @@ type ConfirmOptions struct {
 // Confirm says that a token is another person's than its maker's: from then on the two names are two
 // people at every gate. Names of revoked tokens can be confirmed too. A second call changes nothing.
 //
-// Errors: [posthouse.ErrNotFound]; [posthouse.ErrForbidden] for an operator whose own token is not
-// confirmed, who made the token, or whose token has the same maker.
+// Errors: [posthouse.ErrNotFound]; [posthouse.ErrForbidden] for an operator with a token that is not
+// confirmed, who made the token, or has a token of the same maker.
 func (t *List) Confirm(name string, o *ConfirmOptions) error {
 	if o == nil {
 		o = &ConfirmOptions{}

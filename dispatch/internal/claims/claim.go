@@ -32,7 +32,7 @@ type Claim struct {
 func (c *Claim) Since() time.Time { return c.since }
 
 // Refuse notes an output that does not fit, and reports whether it is to be kept: it is another than
-// those before, of which there are fewer than most.
+// those before, fewer than most.
 func (c *Claim) Refuse(output []byte, most int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

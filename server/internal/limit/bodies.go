@@ -55,7 +55,7 @@ func (b *Bodies) Hold(ctx context.Context, token, address string, size int64) (*
 	return h, nil
 }
 
-// Anonymous returns a body of a client without a token whose bytes count as they are read. stop
+// Anonymous returns a body of a client without a token; its bytes count as they are read. stop
 // ends a read that waits for the client; it must not wait. A body that was given up fails with
 // [problem.CodeTooMany]. The address "" has no bound of its own. Call end once the bytes are not
 // needed any more.

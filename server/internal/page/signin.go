@@ -128,7 +128,7 @@ func (s *SignIn) finish(w http.ResponseWriter, r *api.Request) error {
 		s.log.Info("an account has the name of its first login", "name", name, "provider says", who.Name)
 	}
 	if text.MixedScripts(name) {
-		s.log.Warn("a name mixes alphabets whose letters look alike", "name", name, "provider", s.provider.Name())
+		s.log.Warn("a name mixes alphabets with letters that look alike", "name", name, "provider", s.provider.Name())
 	}
 	api.NoteActor(w, name)
 	s.auth.Login(w, r.Request, authlog.ByAccount, tokens.Token{Name: name, Role: who.Role, CreatedAt: s.pendings.now().UTC(), ExpiresAt: who.Expires.UTC(), SignedIn: s.provider.Key()})

@@ -37,7 +37,7 @@ func TestInboxSaysWhatItLacks(t *testing.T) {
 	}
 }
 
-// TestInboxOfNobody: a person whose name is empty is refused before anything is listed.
+// TestInboxOfNobody: a person with an empty name is refused before anything is listed.
 func TestInboxOfNobody(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
 	defer s.Close()

@@ -59,7 +59,7 @@ func (l *Log) Within(prefix string) (all []*posthouse.Gate) {
 	return all
 }
 
-// WithinResult reports whether a name is within a call whose result is on record.
+// WithinResult reports whether a name is within a call that has its result on record.
 func (l *Log) WithinResult(name string) bool {
 	if l == nil {
 		return false
