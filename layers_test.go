@@ -181,7 +181,7 @@ var laws = []law{
 	{"task/standalone", []string{".", "flow", "internal/commit", "ledger", "runs", "step", "task"}, nil, "a task by itself is a flow of one step: it needs no rule of its own"},
 	{"task", []string{".", "internal/story", "internal/base/backoff", "internal/handler", "internal/base/strictjson", "internal/base/text"}, nil, "what workers and engines share knows neither of them"},
 	{"worker/command", []string{".", "deciders", "internal/effect", "internal/handler", "task", "worker"}, nil, "a handler in another language is a handler like others: it knows no engine and no transport"},
-	{"posthousetest", []string{".", "gate", "grants", "internal/commit", "internal/engine", "ledger", "runner", "step", "store/memstore", "transfer"}, nil,
+	{"posthousetest", []string{".", "gate", "grants", "internal/commit", "internal/effect", "internal/engine", "ledger", "runner", "step", "store/memstore", "transfer"}, nil,
 		"whoever tests a program of theirs links this, and it knows no model: a program is whatever a runner moves"},
 	{"worker/workertest", []string{".", "internal/effect", "internal/story", "internal/handler", "task", "worker"}, nil, "a double of what handlers are given, for tests"},
 	{"worker", []string{".", "internal/effect", "internal/failure", "internal/story", "internal/handler", "task"}, nil, "a handler's process needs an engine's address and nothing else"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -162,12 +163,19 @@ func asks(questions []string) string {
 }
 
 // A copied is a store with a copy of a log. It refuses the entry by which a process makes sure,
-// before it acts, that the thread is its own: so no step runs there that is not on record.
+// before it acts, that the thread is its own: so no step runs there that is not on record. A copy that
+// ends within an effect looks like one of a process that died there: the question about its outcome
+// is refused, too.
 type copied struct {
 	posthouse.Store
 
 	mu sync.Mutex
 	no bool
+}
+
+// saysUnknown reports whether a record says that nobody knows what became of an effect.
+func saysUnknown(r posthouse.Record) bool {
+	return r.Step != nil && strings.HasSuffix(r.Step.Name, ">"+effect.RecordUnknown)
 }
 
 func (s *copied) refused() bool {
@@ -184,7 +192,7 @@ func (s *copied) Append(ctx context.Context, b *posthouse.Batch) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.ContainsFunc(records, func(r posthouse.Record) bool { return r.Claim == nil }) {
+	if !slices.ContainsFunc(records, func(r posthouse.Record) bool { return r.Claim == nil }) || slices.ContainsFunc(records, saysUnknown) {
 		s.no = true
 	}
 	if s.no {

@@ -114,10 +114,10 @@ func TestHowToPayOnce(t *testing.T) {
 			}, &posthousetest.Options{Kill: k})
 			env.Answer("pay", posthousetest.Approve("ann"))
 			paid := env.Start("howto", "t", Invoice{"7", 100})
-			if slices.Contains(paid.Asked(), "pay>outcome") { // the bank does not know an attempt whose end nobody saw
+			if slices.Contains(paid.Asked(), "pay>outcome") && len(bank.paid) == 0 { // the bank does not know the attempt that was lost
 				env.Answer("pay>outcome", posthousetest.Redo("ann"))
-				env.Settle()
 			}
+			env.Settle() // if the bank has paid, it says so
 			paid.Done().Acted("pay")
 			if len(bank.paid) != 1 {
 				t.Errorf("the bank has %v", bank.paid)
