@@ -2,10 +2,12 @@
 // the policy, fails the test that saw it.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 
 const binary = process.env.PAGE_BINARY ?? "../../bin/posthouse";
@@ -34,6 +36,7 @@ export async function start(args = ["--demo"], addr = "127.0.0.1:0") {
     url: said.API.replace(/\/api$/, ""),
     link: said["Log in"],
     token: (await readFile(said["Token file"], "utf8")).trim(),
+    dir: dirname(said["Token file"]),
     stop,
   };
 }
@@ -44,7 +47,7 @@ export const launch = () =>
 // A file of tests that takes too long is terminated: what it started goes with it.
 process.once("SIGTERM", () => process.exit(1));
 
-/** person makes a token of a role, and returns it. */
+/** person makes a token of a role for somebody else than the operator, and returns it. */
 export async function person(server, role, name = `a-${role}`) {
   const answer = await fetch(`${server.url}/api/tokens`, {
     method: "POST",
@@ -52,6 +55,7 @@ export async function person(server, role, name = `a-${role}`) {
     body: JSON.stringify({ name, role }),
   });
   assert.equal(answer.status, 201, await answer.clone().text());
+  await promisify(execFile)(binary, ["token", "confirm", name, "--data-dir", server.dir]);
   return (await answer.json()).token;
 }
 

@@ -147,7 +147,7 @@ func ledgerSnooze(t *desk.T) {
 	).Gates
 	sees := func(who string, order inbox.Order, snoozed inbox.Snoozed, want ...string) {
 		t.Helper()
-		page, err := inbox.List(t.Ctx, d.Ledger, &inbox.Query{Assignee: who, Order: order, Snoozed: snoozed})
+		page, err := inbox.List(t.Ctx, d.Ledger, &inbox.Query{Assignee: who, Everyone: who == "", Order: order, Snoozed: snoozed})
 		t.OK(err)
 		var have []string
 		for _, item := range page.Items {
