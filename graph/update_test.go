@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/step"
 )
 
 // forked has a route that depends on the state: in -> left or right.
@@ -116,6 +117,41 @@ func TestUpdateOfThePast(t *testing.T) {
 	must.Fail(t, err, posthouse.ErrExists)
 	if n := len(history(t, a, "t", graph.HistoryOptions{Branch: "update-1"})); n != 3 {
 		t.Fatalf("%d checkpoints on the branch, want 3", n)
+	}
+}
+
+// An update of a past checkpoint does not take a node for begun that began after it: a
+// deferred node runs once, after all others.
+func TestUpdateOfThePastBesideADeferredNode(t *testing.T) {
+	l := newLedger(t)
+	ran := 0
+	g := graph.New[trail]("late")
+	for _, n := range []string{"in", "mid"} {
+		g.Node(n, visit(n))
+	}
+	g.Node("left", visit("left"), graph.NodeOptions{Defer: true})
+	g.Node("late", func(ctx context.Context, s *trail) error {
+		_, err := step.Do(ctx, "pay", func(context.Context) (int, error) { ran++; return ran, nil })
+		s.Nodes = append(s.Nodes, "late")
+		return err
+	}, graph.NodeOptions{Defer: true})
+	for _, e := range [][2]string{{graph.Start, "in"}, {"in", "left"}, {"in", "late"}, {"left", "mid"}, {"mid", "late"}, {"late", graph.End}} {
+		g.Edge(e[0], e[1])
+	}
+	a := compile(t, g, l, nil)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	wantList(t, "nodes", out.State.Nodes, "in", "left", "late", "mid", "late")
+	h := history(t, a, "t")
+	past := h[len(h)-2] // after in
+	wantList(t, "next", past.Next, "left", "late")
+	ran = 0
+	o := graph.UpdateOptions{Checkpoint: past.ID, AsNode: "left"}
+	s := must.Get(a.Update(t.Context(), "t", nil, o))(t)
+	wantList(t, "next", s.Next, "mid")
+	out = must.Get(a.Resume(t.Context(), "t", graph.RunOptions{Branch: s.Branch}))(t)
+	wantList(t, "nodes", out.State.Nodes, "in", "mid", "late")
+	if ran != 1 {
+		t.Errorf("it paid %d times on the branch, want 1", ran)
 	}
 }
 

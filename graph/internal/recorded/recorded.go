@@ -135,12 +135,20 @@ func (p *Progress) Execution(g *frontier.Frontier, i int) *threadlog.Execution {
 func (p *Progress) Began(g *frontier.Frontier, i int) string {
 	key := g.TaskKey(p.Head.Step, i)
 	name := key.String()
-	for other := range p.All {
-		if within(other, name) {
+	for other, x := range p.All {
+		if within(other, name) && p.hasBegun(x) {
 			return name
 		}
 	}
 	return ""
+}
+
+// hasBegun reports whether something counts that an execution has on record. A branch at a
+// past checkpoint does not have what was recorded since: there the execution begins.
+func (p *Progress) hasBegun(x *threadlog.Execution) bool {
+	return p.Latest ||
+		slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool { return s.Seq <= p.Head.Seq }) ||
+		slices.ContainsFunc(x.Gates, func(q *posthouse.Gate) bool { return q.Seq <= p.Head.Seq })
 }
 
 // Left returns the open gates of called threads, except those of the executions that go
