@@ -266,7 +266,7 @@ var ends = map[string]end{
 	"away-rejected":          isRefused,
 	"away-gave-up":           isRefused,
 	"away-withdrawn":         {0, "cancelled", ""},
-	"away-claimed-cancelled": {0, "cancelled", ""},
+	"away-claimed-cancelled": {0, "cancelled", "outcome"}, // whoever takes the thread over asks
 	"away-failed":            afterError,
 
 	"handler-proposed":         {0, "waiting", "approval"},
@@ -288,8 +288,9 @@ var ends = map[string]end{
 
 // olderEnds are what is different at 39d2def.
 var olderEnds = map[string]end{
-	"away-lost":      afterError,
-	"away-lost-done": stays,
+	"away-claimed-cancelled": {0, "cancelled", ""},
+	"away-lost":              afterError,
+	"away-lost-done":         stays,
 }
 
 // TestEffectsGoOn resumes each thread, again and again, as a deploy does with all that are not done. An effect

@@ -492,9 +492,10 @@ var outcomeWords = map[posthouse.Verdict]string{
 // lapse cuts a process off that goes on with what there is, for longer than its lease. Another
 // process takes over. Then the first one is answered. Programs with steps beside each other are
 // left out: where one of them stalls, the others wait at its lock, and time would not pass in the
-// bubble.
+// bubble. So are graphs whose nodes have a timeout: after it the graph goes on without the node that
+// stalls, and waits at that node's lock.
 func (w *world) lapse(rnd *rand.Rand) {
-	if !w.shared || slices.ContainsFunc(w.deals, func(d deal) bool { return d.beside || d.mapped || d.sibling }) {
+	if !w.shared || slices.ContainsFunc(w.deals, func(d deal) bool { return d.beside || d.mapped || d.sibling || w.graph && d.timeout }) {
 		return
 	}
 	old, all := w.here, w.branches()
