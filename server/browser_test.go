@@ -166,6 +166,7 @@ func TestPageKeepsTheTextOnRecord(t *testing.T) {
 			t.Errorf("the page does not show %s:\n%s", want, shown)
 		}
 	}
+	b.wait(question + `.querySelectorAll("details").length > 2`) // what opens loads after the question
 	b.do(`for (const d of document.querySelectorAll("article details")) d.open = true`)
 	b.wait(question + `.querySelector("pre") !== null`)
 	if shown := b.text(question + `.querySelector("pre").textContent`); shown != pretty {
