@@ -113,7 +113,7 @@ test("a stranger is led to the login and back", async () => {
 test("questions of one kind are decided together, each with a decision of its own", async () => {
   const { page, close } = await open(browser, server, "/?show=open");
   await page.waitForSelector(article);
-  await page.getByRole("link", { name: "decide together" }).first().click();
+  await page.locator('main a[href*="set=pay-invoice"]').click();
   const rows = page.locator("[aria-label='decide together'] tbody tr");
   await rows.first().waitFor();
   const count = await rows.count();
@@ -256,7 +256,7 @@ test("an answer with nothing chosen is not sent, and one that is refused stays i
     return route.fulfill({ status: 400, contentType: "application/problem+json", body: JSON.stringify(body) });
   });
   const field = page.locator("[aria-label=value] select");
-  await page.getByRole("button", { name: "Respond" }).click();
+  await page.getByRole("button", { name: "Answer" }).click();
   await page.waitForFunction(() => document.activeElement?.tagName === "SELECT");
   await page.keyboard.press("Shift+Enter");
   await page.getByRole("alert").getByText("“focus” choose one.").waitFor();
@@ -379,7 +379,7 @@ async function loseVote(page, then = () => {}) {
   await page.getByRole("button", { name: "Approve" }).first().click();
   await page.getByRole("textbox", { name: "reason" }).fill("as agreed");
   await page.keyboard.press("Shift+Enter");
-  await page.getByText("The answer was lost on its way, and your vote is on record.").waitFor();
+  await page.getByText("The answer was lost on its way, and your vote is on record.").first().waitFor();
 }
 
 test("a vote whose answer is lost, while no event comes, counts in its row", async () => {

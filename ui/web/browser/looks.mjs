@@ -21,10 +21,10 @@ const screens = [
   { name: "signal", path: "/threads/erasure-C-460", ready: "[data-rows] li", act: signal },
   { name: "wait", path: "/threads/erasure-C-460", ready: "[data-rows] li", act: wait },
   { name: "question", path: "/", ready: "main li a", open: true },
-  { name: "confirm", path: "/", ready: "main li a", open: true, press: "Approve" },
+  { name: "confirm", path: "/?question=pay-invoice", ready: "main li a", open: true, press: "Approve" },
   { name: "set", path: "/?set=refund", ready: "[aria-label='decide together']" },
   { name: "unknown", path: "/", ready: "main li a", act: pick("It is not known", "It was done") },
-  { name: "answer", path: "/", ready: "main li a", act: pick("What shall the report", "Respond", "choose one") },
+  { name: "answer", path: "/", ready: "main li a", act: pick("What shall the report", "Answer", "choose one") },
   { name: "file", path: "/file", ready: "main label" },
   { name: "missing", path: "/threads/nosuchthread", ready: "main h2" },
   { name: "node", path: "/threads?program=invoice&node=approve", ready: "[role=row] a" },
@@ -176,8 +176,17 @@ async function show(page, url, s) {
     await page.waitForSelector("[aria-label='what happened']");
   }
   if (s.act) await s.act(page);
-  if (s.press) await page.getByRole("button", { name: s.press }).first().click();
+  if (s.press) await press(page, s.press);
   await page.evaluate(() => document.fonts.ready);
+}
+
+/** press presses a button, once all that it approves was on the screen. */
+async function press(page, name) {
+  const all = page.getByRole("button", { name: "Show all first" });
+  const button = page.getByRole("button", { name }).first();
+  await button.or(all).first().waitFor();
+  if (name === "Approve" && (await all.count())) await all.click();
+  await button.click();
 }
 
 /** settled waits until what a size or a theme changes is drawn: observers of sizes, then React, then what moves. */
