@@ -28,9 +28,10 @@ const nested = (depth, list) => {
 /** shows has the server show questions with another payload: no route of the API asks any. */
 async function shows(page, payload) {
   const change = (gate) => {
-    if (!gate?.binding) return;
+    const members = gate?.binding ? "binding" : "fields"; // for the holder of a link
+    if (!gate?.[members]) return;
     gate.payload = JSON.stringify(payload);
-    gate.binding = Object.entries(payload).map(([name, value]) => ({
+    gate[members] = Object.entries(payload).map(([name, value]) => ({
       name,
       label: name,
       value: JSON.stringify(value),
