@@ -48,7 +48,10 @@ func models() map[string]model {
 			g.Edge("refund", graph.End)
 			app, err := g.Compile(l, nil)
 			must.Do(t, err)
-			return func(ctx context.Context) error { _, err := app.Run(ctx, "t1", order{1}, graph.RunOptions{Withdraw: true}); return err },
+			return func(ctx context.Context) error {
+					_, err := app.Run(ctx, "t1", order{1}, graph.RunOptions{Withdraw: true})
+					return err
+				},
 				func(ctx context.Context) error { _, err := app.Resume(ctx, "t1"); return err }
 		},
 		"flow": func(t *testing.T, l *ledger.Ledger) (begin, resume func(context.Context) error) {
