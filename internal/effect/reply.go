@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// MaxReply bounds what is kept of a reply, in bytes.
+// MaxReply bounds a reply that is kept whole, in bytes. Of a longer one its first eighth is kept.
 const MaxReply = 64 << 10
 
 // maxWhy bounds what is said of where it does not fit.
