@@ -347,8 +347,7 @@ func TestSecondRunSaysWhatBecameOfTheFirst(t *testing.T) {
 				}
 				return "paid", nil
 			}, gate.Approval{Tool: "pay", Message: "ok?"})
-			var h *host
-			h = newHost(t, func(ctx context.Context) error {
+			h := newHost(t, func(ctx context.Context) error {
 				_, err := tool(session.With(ctx), payment{"1234", 40})
 				if err == nil && runs == 1 {
 					return errCrash
@@ -357,13 +356,11 @@ func TestSecondRunSaysWhatBecameOfTheFirst(t *testing.T) {
 			})
 			asked, note := 0, ""
 			answers := func() {
-				var s *gate.Session
-				s = gate.NewSession(&gate.SessionOptions{By: "alice", Announce: func(g *posthouse.Gate) error {
+				session = gate.NewSession(&gate.SessionOptions{By: "alice", Announce: func(g *posthouse.Gate) error {
 					asked, note = asked+1, g.Note
-					s.Receive("/__approval/"+string(g.ID)+"/approve", "alice")
+					session.Receive("/__approval/"+string(g.ID)+"/approve", "alice")
 					return nil
 				}})
-				session = s
 			}
 			answers()
 			if err := h.run(); err == nil || asked != 1 || runs != 1 {
