@@ -96,7 +96,7 @@ func addCommands(root *cobra.Command, e *env.Env, c *Config) {
 	add("Look and change", threads.Program(e), thread, threads.Checkpoint(e), threads.State(e), threads.Log(e), live.Watch(e), live.Top(e), people.Waits(e), people.Processes(e), threads.Grant(e), threads.Diff(e))
 	add("Hand out", tasks.Task(e), tasks.Worker(e))
 	add("Prove", stores.Verify(e), people.Audit(e), stores.Witness(e), stores.Export(e), stores.Key(e), stores.Encryption(e))
-	add("Operate", stores.Token(e), webhooks.Webhook(e, c.Channels), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), doctor.Doctor(e, c.Version), logLevelCmd(e), configCmd(e, c), contextCmd(e), manCmd(e, c), versionCmd(e, c))
+	add("Operate", stores.Token(e), webhooks.Webhook(e, c.Channels), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Restore(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), doctor.Doctor(e, c.Version), logLevelCmd(e), configCmd(e, c), contextCmd(e), manCmd(e, c), versionCmd(e, c))
 	root.SetHelpCommandGroupID("Operate")
 	root.SetCompletionCommandGroupID("Operate")
 }

@@ -44,6 +44,14 @@ func (d Dir) Create() error {
 	return nil
 }
 
+// Sync makes what was renamed in a directory durable.
+func Sync(dir string) error {
+	if err := (durable.Dirs{}).Sync(dir); err != nil {
+		return fileError("directory", "cannot be synced", err)
+	}
+	return nil
+}
+
 // StoreURL returns the address of the directory's own store.
 func (d Dir) StoreURL() string { return "sqlite:" + filepath.Join(string(d), "posthouse.db") }
 
@@ -62,6 +70,9 @@ func (d Dir) TokensUsed() string { return filepath.Join(string(d), "tokens-used.
 
 // TokensRecorded returns the path of the file that says which tokens are on record.
 func (d Dir) TokensRecorded() string { return filepath.Join(string(d), "tokens-recorded.json") }
+
+// Ends returns the path of the file that says where the newest threads of the store ended.
+func (d Dir) Ends() string { return filepath.Join(string(d), "ends.jsonl") }
 
 // Has reports whether a path lies within the directory.
 func (d Dir) Has(path string) bool {

@@ -13,6 +13,7 @@ func Files() [][2]string {
 		{"tokens.json", "the access tokens: names, roles and hashes"},
 		{d.TokensUsed(), "when tokens were used last"},
 		{d.TokensRecorded(), "which tokens are on record as made, as hashes"},
+		{d.Ends(), "where the newest threads ended, by which a start notices that the store was put back. It belongs in no backup"},
 		{filepath.Base(d.markPath()), "which store the directory belongs to, and which key signs there"},
 	}
 }

@@ -32,7 +32,7 @@ func (h *Host) fill(ctx context.Context, o *Options, lo ledger.Options) error {
 	err = o.Fill(ctx, &Env{Ledger: l, Dir: string(o.Dir), Logger: h.log}, at)
 	err = errors.Join(err, l.Close())
 	if err == nil {
-		_, err = transfer.CopyStore(ctx, past, h.store, nil)
+		_, err = transfer.CopyStore(ctx, past, h.opened.store, nil)
 	}
 	return errors.Join(err, past.Close())
 }

@@ -46,7 +46,7 @@ type Host struct {
 	Set       Set       // what runs
 	Link      link.Link // beside HTTP, for workers; may be nil
 
-	store    posthouse.Store
+	opened   opened
 	runner   *runner.Runner
 	tasks    *dispatch.Dispatcher
 	notifier *notify.Notifier // nil: no message is sent
@@ -76,7 +76,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 		return nil, err
 	}
 	source := Source{URL: url, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore, Owner: true, AllowWeak: o.AllowWeak, Logger: h.log}
-	h.store, err = source.OpenStore(ctx)
+	h.opened.store, err = source.OpenStore(ctx)
 	if err != nil { // a refused address leaves no keys
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err := h.openTraces(ctx, o, &lo); err != nil {
 		return nil, err
 	}
-	lo.Cipher, h.rotating, err = o.cipher(ctx, h.store)
+	lo.Cipher, h.rotating, err = o.cipher(ctx, h.opened.store)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +100,14 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 		return nil, err
 	}
 	lo.Owner = processName()
-	h.Ledger, err = ledger.Open(h.store, &lo)
+	h.Ledger, err = ledger.Open(h.opened.store, &lo)
 	if err != nil {
 		return nil, err
 	}
 	if err := unsealed(ctx, h.Ledger, KeysPath(o.Keys, o.Dir)); err != nil {
+		return nil, err
+	}
+	if err := h.followEnds(ctx, &source); err != nil {
 		return nil, err
 	}
 	return h, h.assemble(ctx, o, ts)
@@ -357,9 +360,7 @@ func (h *Host) Close() (err error) {
 	if h.Ledger != nil {
 		err = errors.Join(err, h.Ledger.Close())
 	}
-	if h.store != nil {
-		err = errors.Join(err, h.store.Close())
-	}
+	err = errors.Join(err, h.opened.close())
 	h.closeTraces()
 	return err
 }

@@ -1,5 +1,5 @@
 // Package stores has the commands that work on a data directory without a server: on its store
-// ([Store], [Verify], [Witness], [Export], [Backup], [Compact], [Retain], [ThreadExport],
+// ([Store], [Verify], [Witness], [Export], [Backup], [Restore], [Compact], [Retain], [ThreadExport],
 // [ThreadImport], [Cat], [Bench]), on its keys ([Key], [Encryption]) and on its access tokens
 // ([Token]).
 //

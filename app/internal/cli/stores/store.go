@@ -20,10 +20,10 @@ import (
 func Store(e *env.Env) *cobra.Command {
 	return env.Parent(&cobra.Command{
 		Use:   "store",
-		Short: "Copy a store into another, or check a server before you trust it",
+		Short: "Copy a store, check a server before you trust it, or accept one that was put back",
 		Example: `  posthouse store check postgres://posthouse@db.example.com/posthouse
   posthouse store copy sqlite:posthouse.db postgres://posthouse@db.example.com/posthouse`,
-	}, storeCheck(e), storeCopy(e))
+	}, storeCheck(e), storeCopy(e), storeAcceptRollback(e))
 }
 
 func storeCopy(e *env.Env) *cobra.Command {

@@ -63,5 +63,11 @@ func exportThread(ctx context.Context, from *StoreFlag, thread string, w io.Writ
 func transferred(e *env.Env, t *transfer.ThreadFile, file string) error {
 	return e.Answer(t, func() {
 		e.Line("%s: thread %s, %s, %s, %s", file, t.Thread, term.Count(t.Entries, "entry"), term.Count(t.Slots, "slot"), term.Size(t.Bytes))
+		if len(t.Ended) > 0 {
+			e.Line("%s ended, since the store that the thread comes from has them, too; people are asked again:", term.Count(len(t.Ended), "approval"))
+		}
+		for _, id := range t.Ended {
+			e.Line("  %s", id)
+		}
 	})
 }

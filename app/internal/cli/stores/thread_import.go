@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/ledger"
@@ -31,7 +32,8 @@ The file is checked whole before anything is written. The thread keeps its name,
 ids, hashes and signatures, and all of them must be of keys that are known: those
 of the data directory, or of where it came from, given by --key. With --unverified
 they need not be; then no branch runs before somebody resumes it. A thread or an id that is there already is
-refused. The server must be stopped, unless it is a dry run, which checks the same and writes nothing.`,
+refused. Approvals that may still be used end, and are listed: the store that the thread comes from has
+them, too. The server must be stopped, unless it is a dry run, which checks the same and writes nothing.`,
 		Example: `  posthouse thread import order-1234.thread --dry-run
   posthouse thread import order-1234.thread
   posthouse verify --thread order-1234`,
@@ -50,7 +52,15 @@ refused. The server must be stopped, unless it is a dry run, which checks the sa
 			}
 			var done *transfer.ThreadFile
 			if err == nil {
-				done, err = withLedger(cmd.Context(), open, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
+				done, err = withStore(cmd.Context(), open, func(s posthouse.Store, dir datadir.Dir) (*transfer.ThreadFile, error) {
+					lo, err := ownOptions(cmd.Context(), s, dir, true)
+					if err != nil {
+						return nil, err
+					}
+					led, err := ledger.Open(s, lo)
+					if err != nil {
+						return nil, err
+					}
 					return transfer.Import(cmd.Context(), led, f, o)
 				})
 			}
@@ -75,7 +85,7 @@ refused. The server must be stopped, unless it is a dry run, which checks the sa
 	cmd.Flags().StringVar(&thread, "thread", "", "refuse the file unless it holds this thread")
 	cmd.Flags().StringVar(&key, "key", "", "file with the public keys to check it with (default: those of the data directory)")
 	cmd.Flags().BoolVar(&unverified, "unverified", false, "import it with any signatures or none, and interrupt what would run")
-	cmd.Flags().StringVar(&by, "by", "operator", "with --unverified: who imports it, and so cannot approve what it asks")
+	cmd.Flags().StringVar(&by, "by", "operator", "who imports it; goes on record. With --unverified they cannot approve what it asks")
 	return cmd
 }
 
