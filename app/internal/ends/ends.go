@@ -113,7 +113,7 @@ func (l *list) add(e End) {
 	l.tick++
 	l.of[e.Thread], l.age[e.Thread] = e, l.tick
 	if len(l.of) > 2*Max {
-		for _, old := range l.sorted()[:len(l.of)-Max] {
+		for _, old := range l.sorted()[:Max/2] {
 			delete(l.of, old.Thread)
 			delete(l.age, old.Thread)
 		}

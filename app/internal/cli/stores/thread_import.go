@@ -61,7 +61,8 @@ them, too. The server must be stopped, unless it is a dry run, which checks the 
 					if err != nil {
 						return nil, err
 					}
-					return transfer.Import(cmd.Context(), led, f, o)
+					done, err := transfer.Import(cmd.Context(), led, f, o)
+					return done, errors.Join(err, led.Close())
 				})
 			}
 			err = errors.Join(err, f.Close())
