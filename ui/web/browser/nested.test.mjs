@@ -39,7 +39,7 @@ async function shows(page, payload) {
     delete gate.before;
     delete gate.duplicates;
   };
-  await page.unroute(/\/api\/gates/);
+  await page.unrouteAll({ behavior: "wait" }); // answers under way are given before another is shown
   await page.route(/\/api\/gates/, async (route) => {
     const response = await route.fetch();
     const json = await response.json().catch(() => undefined);

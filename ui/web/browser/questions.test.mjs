@@ -218,7 +218,7 @@ test("what is approved is in sight in a magnified window, and keys that are off 
   });
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.evaluate(() => localStorage.setItem("keys", "off"));
-  await page.goto(`${server.url}/?show=open`);
+  await page.goto(`${server.url}/?show=open&question=pay-invoice`);
   await page.getByRole("button", { name: "Reject" }).waitFor();
   const hints = await page.locator("article footer kbd").allInnerTexts();
   assert.deepEqual(hints, []);
