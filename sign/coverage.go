@@ -15,6 +15,7 @@ type coverage struct {
 	holes   int       // entries of the run that went with a dropped version
 	since   time.Time // time of the run's newest signature, or its first entry; zero if unknown
 	overdue bool      // a signature has been due since
+	ever    bool      // an entry of the thread has a valid signature
 
 	covered uint64  // newest entry that a valid signature covers, in the runs that ended
 	pending []Fault // records that no signature covers yet
@@ -22,7 +23,7 @@ type coverage struct {
 
 // sign takes a valid signature of an entry.
 func (c *coverage) sign(seq uint64) {
-	c.signed = seq
+	c.signed, c.ever = seq, true
 	c.pending = slices.DeleteFunc(c.pending, func(f Fault) bool { return f.Seq >= c.from })
 }
 
@@ -37,7 +38,7 @@ func (c *coverage) endRun() int {
 
 // beginRun begins a run at an entry.
 func (c *coverage) beginRun(seq uint64) {
-	c.from, c.signed, c.holes, c.since, c.overdue = seq, 0, 0, time.Time{}, false
+	c.from, c.signed, c.holes, c.since, c.overdue = seq, 0, 0, time.Time{}, false // ever stays
 }
 
 // maxUnsigned is how long a writer with a key leaves entries of a thread unsigned. It is

@@ -187,7 +187,7 @@ func (c *chain) gate(e *posthouse.Entry, i int, g *posthouse.GateInfo, body []by
 	}
 	c.records.gates[g.ID] = gatePlace{opened: e.Seq, hash: e.Hash, newest: e.Seq}
 	c.grants.opened(g, &content, len(body) > 0)
-	c.unsigned(e.Seq, i, g.ID, "the question")
+	c.own(e.Seq, i, g.ID, "the question")
 }
 
 func (c *chain) decision(e *posthouse.Entry, i int, d *posthouse.DecideInfo, body []byte) {
@@ -215,7 +215,7 @@ func (c *chain) decision(e *posthouse.Entry, i int, d *posthouse.DecideInfo, bod
 	c.grants.decided(d)
 	g.newest, g.closed = e.Seq, true
 	c.records.gates[d.Gate] = g
-	c.unsigned(e.Seq, i, d.Gate, "the decision")
+	c.own(e.Seq, i, d.Gate, "the decision")
 }
 
 func (c *chain) vote(e *posthouse.Entry, i int, v *posthouse.VoteInfo, body []byte) {
@@ -258,10 +258,23 @@ func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior 
 		g.trail = e.Seq
 		c.records.gates[id] = g
 	}
-	c.unsigned(e.Seq, i, id, "the "+what)
+	c.own(e.Seq, i, id, "the "+what)
 }
 
 // unsigned adds a record that VerifyOptions.RequireSigned wants covered.
+// own reports a record that asks, decides, removes or releases if its entry has no valid signature of
+// its own. Writers with a key always sign it, so behind a signature of the thread it was written by
+// somebody without the key, and a later signature does not count for it: the server that makes that one
+// did not write this. In front of the thread's first signature, where writers may have had no key, a
+// later signature counts.
+func (c *chain) own(seq uint64, record int, id posthouse.ID, what string) {
+	if c.coverage.signed == seq || !c.coverage.ever {
+		c.unsigned(seq, record, id, what)
+		return
+	}
+	c.fault(FaultUnsigned, seq, record, id, "%s has no signature of its own, behind entries that are signed: a later signature does not count for it", what)
+}
+
 func (c *chain) unsigned(seq uint64, record int, id posthouse.ID, what string) {
 	if c.coverage.signed != seq {
 		c.coverage.pending = append(c.coverage.pending, Fault{
@@ -303,7 +316,7 @@ func (c *chain) checkTake(e *posthouse.Entry, i int, k *posthouse.TakeInfo) {
 
 func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, body []byte) {
 	s := c.records
-	c.unsigned(e.Seq, i, "", "the removal")
+	c.own(e.Seq, i, "", "the removal")
 	if m.Version != 0 {
 		c.drop(e, i, m)
 	}

@@ -48,7 +48,7 @@ func (c *chain) lacks(seq uint64) bool {
 
 func (c *chain) release(e *posthouse.Entry, i int, r *posthouse.ReleaseInfo) {
 	s := c.records
-	c.unsigned(e.Seq, i, "", "the release")
+	c.own(e.Seq, i, "", "the release")
 	clear(s.newest) // the next generation has seen no signals
 	if _, gone := s.releases[r.Version]; gone {
 		s.fence = r.Fence

@@ -262,3 +262,21 @@ test("a key counts only in the time of its use", async () => {
   expect((await check(e, [{ ...key, notBefore: "2027-01-01T00:00:00Z" }])).kind).toBe("broken");
   expect((await check(e, [{ ...key, notAfter: "2026-01-01T00:00:00Z" }])).kind).toBe("broken");
 });
+
+test("what decides is not signed by the signature of a later entry, and a step is", async () => {
+  for (const [kind, want] of [
+    ["decision", "unsigned"],
+    ["gate", "unsigned"],
+    ["step", "sound"],
+  ] as const) {
+    const e = kind === "step" ? stored(thread, 1) : one(kind).e;
+    const { signature: _, ...bare } = e;
+    const alone: Stored = { ...bare, next: [] };
+    expect(await check(alone, []), kind).toMatchObject({ kind: "unsigned" });
+    const step = hex(
+      "0190a7f6e0df3301029601eeea19d126e0a229ac6aa05e3b290499065748b48506598702df69997372e8f609322f616e616c797a65036c6c6d00000004",
+    );
+    const later = await resigned({ ...bare, seq: e.seq + 1, prev: e.hash }, step);
+    expect(await check({ ...alone, next: [later.entry] }, [later.key]), kind).toMatchObject({ kind: want });
+  }
+});

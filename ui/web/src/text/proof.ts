@@ -28,7 +28,7 @@ export type PublicKey = { id: string; pem: string; notBefore?: string; notAfter?
 export type Verdict =
   /** The hash is right, and a key that is known here signed it, or the entry that covers it. */
   | { kind: "sound"; key: string; by: number; bodies: number; pinned?: boolean; left?: string }
-  /** The hash is right, and there is no signature on the way. */
+  /** The hash is right, and there is no signature that counts for it. */
   | { kind: "unsigned"; bodies: number; left?: string }
   | { kind: "broken"; why: string }
   /** It cannot be checked here. */
@@ -146,6 +146,9 @@ async function bodiesOf(entry: Stored, heads: Head[]): Promise<(Bytes | undefine
 /** A Trust is what signatures are checked with: if keys are pinned in this browser, with those alone. */
 export type Trust = { keys: PublicKey[]; pinned?: PublicKey[] };
 
+/** The records for which a later signature does not count: who writes them with a key signs their entry (format.md 2). */
+const ownSignature = new Set(["gate", "decision", "vote", "assignment", "notice", "removal", "release"]);
+
 /**
  * check computes what is on record again, and says what it found. What a page shows of a record of the entry is
  * compared with its header and, if it can be read, with its body.
@@ -176,7 +179,9 @@ export async function check(entry: Stored, trust: PublicKey[] | Trust, shown?: S
     last = next;
   }
   const also = { bodies: bodies.filter((b) => b).length, ...(found.left ? { left: found.left } : {}) };
-  if (!last.signature) return { kind: "unsigned", ...also };
+  if (!last.signature || (last !== entry && header.records.some((r) => ownSignature.has(r.kind)))) {
+    return { kind: "unsigned", ...also };
+  }
   const signing = last === entry ? header : headerOf(entry.thread, last);
   if ("kind" in signing) return signing;
   const signer = await signed(last, signing.at, Array.isArray(trust) ? { keys: trust } : trust);
