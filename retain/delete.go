@@ -56,8 +56,8 @@ type Deleted struct {
 
 // Delete removes a checkpoint. A record in the log attests it. Bodies that no kept
 // checkpoint needs are removed for good. Deleting a branch's head cancels its gates and
-// moves the head to its parent, which then waits to be resumed. A branch that loses its
-// first checkpoint ends.
+// moves the head to its parent, which then waits to be resumed: what its node did, effects under a
+// grant too, is asked for and done again. A branch that loses its first checkpoint ends.
 //
 // It fails with [posthouse.ErrNotFound] for an unknown checkpoint, and with
 // [posthouse.ErrConflict] for a checkpoint that has children, unless o.Mode allows it, or

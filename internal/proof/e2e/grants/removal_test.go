@@ -105,6 +105,7 @@ func (w *world) ends(thread string) {
 	at := placeOf(thread, posthouse.MainBranch)
 	w.witness.mu.Lock()
 	defer w.witness.mu.Unlock()
+	w.witness.forgotten[thread] = true
 	for key := range w.witness.stands {
 		if of := place(key); of == at || strings.HasPrefix(of, at+"~") {
 			delete(w.witness.stands, key)

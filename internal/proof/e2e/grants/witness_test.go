@@ -86,19 +86,20 @@ func (x *execution) didAct() bool { return x.fate == acted || x.fate == lostActe
 
 // A witness stands outside of programs, processes and the record.
 type witness struct {
-	mu      sync.Mutex
-	seed    uint64
-	all     []*execution
-	noted   map[string]int        // plain steps by key: how often they ran
-	stands  map[string]bool       // plain steps that gave a program their result
-	paid    map[posthouse.ID]bool // grants under which a program was given a result
-	last    map[string]int        // by branch: the newest process that did anything on it
-	faults  []fault
-	count   map[string]int
-	arm     rule
-	bad     wrongPeople
-	lies    bool
-	verbose func(format string, a ...any)
+	mu        sync.Mutex
+	seed      uint64
+	all       []*execution
+	noted     map[string]int        // plain steps by key: how often they ran
+	forgotten map[string]bool       // threads of which people deleted something: its effects are asked for again
+	stands    map[string]bool       // plain steps that gave a program their result
+	paid      map[posthouse.ID]bool // grants under which a program was given a result
+	last      map[string]int        // by branch: the newest process that did anything on it
+	faults    []fault
+	count     map[string]int
+	arm       rule
+	bad       wrongPeople
+	lies      bool
+	verbose   func(format string, a ...any)
 }
 
 // A fault is a rule that did not hold.
@@ -170,7 +171,8 @@ func (w *witness) begin(x *execution) (n int) {
 		case o.fate != undone && !o.known && !x.idempotent:
 			w.fault(ownGrant, "%s runs again, and nobody knows whether it acted (fate %d)", x.key, o.fate)
 		}
-		if !bytes.Equal(o.content, x.content) && o.didAct() {
+		thread, _, _ := strings.Cut(x.at, "~")
+		if again := w.forgotten[thread] && o.grant != x.grant; !bytes.Equal(o.content, x.content) && o.didAct() && !again {
 			w.fault(ownGrant, "%s acts on %s, and on %s", x.key, o.content, x.content)
 		}
 	}

@@ -141,7 +141,7 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 	rnd := rand.New(rand.NewPCG(s.seed, 9))
 	w := &world{
 		t: t, ctx: t.Context(), below: memstore.New(), shared: !s.sqlite, decided: map[posthouse.ID]*decision{}, delegates: map[posthouse.ID][]string{}, removed: map[string]bool{}, takenAway: map[string]bool{},
-		witness: &witness{seed: s.seed, noted: map[string]int{}, stands: map[string]bool{}, last: map[string]int{}, paid: map[posthouse.ID]bool{}, count: count, arm: s.arm, bad: s.bad, lies: s.lies, verbose: func(string, ...any) {}},
+		witness: &witness{seed: s.seed, noted: map[string]int{}, stands: map[string]bool{}, forgotten: map[string]bool{}, last: map[string]int{}, paid: map[posthouse.ID]bool{}, count: count, arm: s.arm, bad: s.bad, lies: s.lies, verbose: func(string, ...any) {}},
 	}
 	if s.loud {
 		w.witness.verbose = t.Logf
