@@ -43,7 +43,7 @@ func TestDependabot(t *testing.T) {
 	}
 	want := []string{"github-actions /"}
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() && (e.Name() == ".git" || e.Name() == "testdata") {
+		if err != nil || e.IsDir() && slices.Contains([]string{".git", "testdata", "node_modules"}, e.Name()) {
 			return skipped(err)
 		}
 		file, err := filepath.Rel(root, path)
