@@ -16,7 +16,11 @@ after(async () => {
   await server.stop();
 });
 
-const depths = [...Array.from({ length: 12 }, (_, i) => i + 1), 16, 20, 24, 28, 32, 36, 40, 127];
+const depths = {
+  360: [1, 2, 4, 7, 9, 10, 20, 40],
+  390: [...Array.from({ length: 12 }, (_, i) => i + 1), 16, 20, 24, 28, 32, 36, 40, 127],
+  1280: [1, 3, 5, 8, 9, 11, 24, 40],
+};
 
 /** nested is a payload that hides another amount so many levels deep, in objects or in lists. */
 const nested = (depth, list) => {
@@ -86,7 +90,7 @@ for (const width of [360, 390, 1280]) {
   const options = { viewport: { width, height: width < 900 ? 740 : 800 } };
   test(`at ${width} px what is nested is read before it can be approved`, async () => {
     const { page, close } = await open(browser, server, "/overview", { ...options, token: by });
-    for (const depth of depths) {
+    for (const depth of depths[width]) {
       await shows(page, nested(depth, depth % 3 === 0));
       await page.goto(`${server.url}/gates/${asked[0].id}`);
       await page.locator("[aria-label='what is asked']").waitFor();
