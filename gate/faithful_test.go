@@ -23,6 +23,7 @@ type sheet struct {
 	T  time.Time
 	P  [2]float32
 	Up upper
+	O  string `json:"o,omitempty"`
 }
 
 // upper is text that is read in capitals.
@@ -39,29 +40,32 @@ func TestContentIsReadAsItWasShown(t *testing.T) {
 		byHand bool
 		fits   bool
 	}{
-		"all members":                {`{"A":1,` + whole + `}`, false, false}, // Up is read as X
-		"left out by a program":      {`{"A":1,"P":[0,0]}`, false, false},
-		"left out by a person":       {`{"A":1,"P":[0,0]}`, true, true},
-		"a number in another form":   {`{"A":1,"P":[15e-1,0e5]}`, true, true},
-		"null for an empty member":   {`{"A":1,"F":null,"B":null,"P":[0,0]}`, true, true},
-		"null for an object":         {`{"A":1,"G":null,"P":[0,0]}`, true, false},
-		"more elements than fit":     {`{"A":1,"P":[0,0,0]}`, true, false},
-		"digits that are lost":       {`{"A":1,"P":[0.123456789,0]}`, true, false},
-		"text of a person":           {`{"A":1,"Up":"a","P":[0,0]}`, true, false},
-		"the text as it is read":     {`{"A":1,"B":"a","P":[0,0]}`, true, true},
-		"a time in another form":     {`{"A":1,"T":"2026-01-02T03:04:05+00:00","P":[0,0]}`, true, true},
-		"a time":                     {`{"A":1,"T":"2026-01-02T03:04:05Z","P":[0,0]}`, true, true},
-		"another spelling":           {`{"a":1,"P":[0,0]}`, true, false},
-		"two spellings, one empty":   {`{"A":1,"B":"bob","b":"","P":[0,0]}`, true, false},
-		"an empty other spelling":    {`{"A":1,"b":"","P":[0,0]}`, true, false},
-		"an exponent":                {`{"A":1e1,"P":[0,0]}`, true, false},
-		"a fraction of nothing":      {`{"A":10.0,"P":[0,0]}`, true, false},
-		"beyond all":                 {`{"A":1e400,"P":[0,0]}`, true, false},
-		"text of a program":          {`{"A":1,"Up":"a"}`, false, false},
-		"a list and a map":           {`{"A":1,"C":[1,2],"D":{"x":1},"E":3,"F":true,"P":[0,0]}`, true, true},
-		"an unknown member":          {`{"A":1,"Z":1}`, true, false},
-		"another type":               {`{"A":"1"}`, true, false},
-		"a list where there is none": {`[]`, true, false},
+		"all members":                         {`{"A":1,` + whole + `}`, false, false}, // Up is read as X
+		"left out by a program":               {`{"A":1,"P":[0,0]}`, false, false},
+		"left out by a person":                {`{"A":1,"P":[0,0]}`, true, true},
+		"a number in another form":            {`{"A":1,"P":[15e-1,0e5]}`, true, true},
+		"null for an empty member":            {`{"A":1,"F":null,"B":null,"P":[0,0]}`, true, true},
+		"null for an object":                  {`{"A":1,"G":null,"P":[0,0]}`, true, false},
+		"more elements than fit":              {`{"A":1,"P":[0,0,0]}`, true, false},
+		"digits that are lost":                {`{"A":1,"P":[0.123456789,0]}`, true, false},
+		"text of a person":                    {`{"A":1,"Up":"a","P":[0,0]}`, true, false},
+		"the text as it is read":              {`{"A":1,"B":"a","P":[0,0]}`, true, true},
+		"a time in another form":              {`{"A":1,"T":"2026-01-02T03:04:05+00:00","P":[0,0]}`, true, true},
+		"a time":                              {`{"A":1,"T":"2026-01-02T03:04:05Z","P":[0,0]}`, true, true},
+		"another spelling":                    {`{"a":1,"P":[0,0]}`, true, false},
+		"two spellings, one empty":            {`{"A":1,"B":"bob","b":"","P":[0,0]}`, true, false},
+		"an empty other spelling":             {`{"A":1,"b":"","P":[0,0]}`, true, false},
+		"an empty one that is not shown":      {`{"A":1,"o":"","P":[0,0]}`, true, true},
+		"an empty one in another spelling":    {`{"A":1,"O":"","P":[0,0]}`, true, false},
+		"both spellings of what is not shown": {`{"A":1,"o":"","O":"","P":[0,0]}`, true, false},
+		"an exponent":                         {`{"A":1e1,"P":[0,0]}`, true, false},
+		"a fraction of nothing":               {`{"A":10.0,"P":[0,0]}`, true, false},
+		"beyond all":                          {`{"A":1e400,"P":[0,0]}`, true, false},
+		"text of a program":                   {`{"A":1,"Up":"a"}`, false, false},
+		"a list and a map":                    {`{"A":1,"C":[1,2],"D":{"x":1},"E":3,"F":true,"P":[0,0]}`, true, true},
+		"an unknown member":                   {`{"A":1,"Z":1}`, true, false},
+		"another type":                        {`{"A":"1"}`, true, false},
+		"a list where there is none":          {`[]`, true, false},
 	} {
 		if _, err := read[sheet]([]byte(c.data), c.byHand); (err == nil) != c.fits {
 			t.Errorf("%s: %v", name, err)

@@ -60,7 +60,7 @@ func TestAnswersFromAnywhere(t *testing.T) {
 							if here {
 								return d.session.Decide(g.ID, posthouse.Decision{Verdict: v, By: "bob"})
 							}
-							return relay.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: v, By: "bob"})
+							return relay.Answer(t.Context(), gate.Message{ID: g.ID, Verdict: v}, "bob", "")
 						}
 						first, err := decide(posthouse.Approve)
 						if err != nil || first.Decision.Verdict != posthouse.Approve {
