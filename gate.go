@@ -105,6 +105,10 @@ type GateRecord struct {
 
 	// People says which names are one person's. It is not on record; nil: only equal names.
 	People People
+
+	// Signed says that the entry with the question has a signature of its own, AnswerSigned that those
+	// with its votes, assignments, notices and decision have. They are not on record.
+	Signed, AnswerSigned bool
 }
 
 // EncodeGate returns the body of a gate's record.

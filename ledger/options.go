@@ -90,5 +90,5 @@ func (o *Options) config() core.Config {
 }
 
 func (o *Options) rules() *commit.Rules {
-	return &commit.Rules{Policy: o.Policy, Validate: o.Validate, RequireGrants: o.RequireGrants, Checks: o.Rules}
+	return &commit.Rules{Policy: o.Policy, Validate: o.Validate, RequireGrants: o.RequireGrants, Checks: o.Rules, Signs: o.Signer != nil}
 }

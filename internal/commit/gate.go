@@ -184,6 +184,8 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	tx.IDs = append(tx.IDs, posthouse.IndexedID{ID: g.ID})
 	AddAudience(tx, &g)
 	tx.Sign = true
+	g.Record.Signed = tx.Core.Config.Signer != nil
+	g.Record.AnswerSigned = g.Record.Signed
 	return g, nil
 }
 

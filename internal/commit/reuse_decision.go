@@ -10,13 +10,17 @@ import (
 // CheckReuse returns nil if an earlier gate's decision, about the same content, answers g.
 // Otherwise it returns the reason why not.
 //
-// A rejection, a withdrawal and an expiry always answer. An approval, edit or response
+// A rejection, a withdrawal and an expiry answer, whatever g allows. An approval, edit or response
 // answers if g allows its verdict and its value satisfies g's schema. Also, g must not
 // have a stricter quorum, a stricter requester rule, or license fewer effects or a
 // shorter time. Assignees do not matter: a decision that was right when it was given
 // stays. So does one of a person who became a requester later. The value is checked again only if the schema has changed.
+// What has no signature answers nothing for a Ledger with a key, if its question has one.
 func (r *Rules) CheckReuse(g, earlier *posthouse.Gate) error {
 	d := earlier.Decision
+	if err := r.unsigned(earlier); err != nil {
+		return err
+	}
 	switch {
 	case d == nil:
 		return posthouse.ErrWaiting

@@ -26,11 +26,31 @@ type Rules struct {
 	Validate      posthouse.SchemaValidator // nil: no values are checked
 	RequireGrants bool                      // effects on the world need a grant
 	Checks        []posthouse.Rule          // each commit is checked by all of them
+	Signs         bool                      // the Ledger has a key, so what it acts on has signatures
 }
 
-// Reconsider asks Options.Policy again about everybody who took part in a gate's
-// decision: an approval does not give authority forever. It returns the policy's error.
+// unsigned returns why an answer does not count for a Ledger with a key: an entry of it has no signature
+// of its own, so somebody without the key wrote it. A question from before the key is answered without one.
+func (r *Rules) unsigned(g *posthouse.Gate) error {
+	if !r.Signs || g.Decision == nil || !g.Record.Signed || g.Record.AnswerSigned {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Message: "the decision of gate " + string(g.ID) + ", a vote on it or a delegation has no signature, and its question has one: who wrote it has not the key",
+		Hint: "look at posthouse verify; give each process that decides the signing key",
+	}
+}
+
+// Reconsider looks again at an approval under which something is to be done: it does not give
+// authority forever. With a key, its question and its answer have signatures. Options.Policy is asked again about
+// everybody who took part; Reconsider returns its error.
 func (r *Rules) Reconsider(g *posthouse.Gate) error {
+	if err := r.unsigned(g); err != nil {
+		return err
+	}
+	if r.Signs && g.Decision != nil && !g.Record.Signed {
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "gate " + string(g.ID) + " has no signature: it was asked without the key"}
+	}
 	if r.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: by no person
 		return nil
 	}

@@ -52,6 +52,7 @@ func (r *Reader) GateAt(id posthouse.ID, seq uint64) (*posthouse.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
+	signed := len(e.Sig) > 0
 	if d != nil && at != e.Seq {
 		e, err = r.Entry(at, true)
 		if err != nil {
@@ -62,7 +63,7 @@ func (r *Reader) GateAt(id posthouse.ID, seq uint64) (*posthouse.Gate, error) {
 		if g := e.Recs[i].Gate; g != nil && g.ID == id {
 			gate, err := r.gate(e, i)
 			if err == nil {
-				gate.Decision = d
+				gate.Decision, gate.Record.AnswerSigned = d, signed
 			}
 			if err == nil && d != nil {
 				err = r.readTrail(gate, d.Trail)
@@ -97,7 +98,7 @@ func (r *Reader) gate(e *ReadEntry, i int) (*posthouse.Gate, error) {
 		}
 		return nil, posthouse.NotFound("gate", rec.Gate.ID)
 	}
-	return r.Logs.known(posthouse.ReadGateBody(&e.Entry, rec, e.Bodies[i]))
+	return r.Logs.known(&e.Entry, rec, e.Bodies[i])
 }
 
 // readTrail reads a gate's votes, assignments and notices, back from the newest.
@@ -119,6 +120,7 @@ func (r *Reader) readTrail(g *posthouse.Gate, newest uint64) error {
 				return err
 			}
 		}
+		g.Record.AnswerSigned = g.Record.AnswerSigned && len(e.Sig) > 0
 		if !found || next >= seq {
 			return posthouse.Corrupt("entry %d of thread %q does not hold a vote, assignment or notice of gate %s", seq, r.Thread, g.ID)
 		}

@@ -29,15 +29,21 @@ func (l *Logs) KnowPutBack(at, to time.Time) { l.putBack.Store(&storePutBack{at,
 // Know has all gates that are read from now on say which names are one person's.
 func (l *Logs) Know(p posthouse.People) { l.people.Store(&p) }
 
-// known says what is known of a gate that was read.
-func (l *Logs) known(g *posthouse.Gate, err error) (*posthouse.Gate, error) {
-	if p := l.people.Load(); p != nil && g != nil {
+// known reads a gate, and says what is known of it beside its record.
+func (l *Logs) known(e *posthouse.Entry, rec *posthouse.Record, body []byte) (*posthouse.Gate, error) {
+	g, err := posthouse.ReadGateBody(e, rec, body)
+	if err != nil {
+		return nil, err
+	}
+	g.Record.Signed = len(e.Sig) > 0
+	g.Record.AnswerSigned = g.Record.Signed // until an entry with an answer follows
+	if p := l.people.Load(); p != nil {
 		g.Record.People = *p
 	}
-	if p := l.putBack.Load(); p != nil && g != nil && g.CreatedAt.Before(p.at) {
+	if p := l.putBack.Load(); p != nil && g.CreatedAt.Before(p.at) {
 		g.PutBack = p.to
 	}
-	return g, err
+	return g, nil
 }
 
 // Find returns the place of a checkpoint, gate or signal by its id.

@@ -191,7 +191,7 @@ func (u *Unfinished) record(e *posthouse.Entry, i int, recs []posthouse.Record) 
 			return nil
 		}
 		u.noteBody(e, i)
-		q, err := u.logs.known(posthouse.ReadGateBody(e, rec, e.Bodies[i]))
+		q, err := u.logs.known(e, rec, e.Bodies[i])
 		if err != nil {
 			return err
 		}
@@ -202,6 +202,7 @@ func (u *Unfinished) record(e *posthouse.Entry, i int, recs []posthouse.Record) 
 		gate, _, _, _ := rec.Trail()
 		if q := u.gates[gate]; q != nil && u.line.Sees(q.Branch, e.Seq) {
 			u.noteBody(e, i)
+			q.Record.AnswerSigned = q.Record.AnswerSigned && len(e.Sig) > 0
 			err = addTrail(q, e, rec, e.Bodies[i], false)
 		}
 	case rec.Take != nil && rec.Take.Gate != "":
@@ -211,6 +212,7 @@ func (u *Unfinished) record(e *posthouse.Entry, i int, recs []posthouse.Record) 
 	case rec.Decision != nil:
 		if q := u.gates[rec.Decision.Gate]; q != nil && u.line.Sees(q.Branch, e.Seq) {
 			u.noteBody(e, i)
+			q.Record.AnswerSigned = q.Record.AnswerSigned && len(e.Sig) > 0
 			q.Decision, err = ReadDecisionBody(e, rec, e.Bodies[i])
 		}
 	}
