@@ -22,6 +22,7 @@ type PutBackOptions struct {
 	By      string         // who put it back
 	From    string         // where from, as the name of the file of a backup; "" if that is not known
 	Missing []MissingEntry // what is known to be lost
+	DryRun  bool           // writes nothing, and returns what would be
 }
 
 // A MissingEntry is an end of a thread's log that was seen before, and that the store does not have.
@@ -67,9 +68,12 @@ func PutBack(ctx context.Context, led *ledger.Ledger, o *PutBackOptions) (*Store
 		return nil, err
 	}
 	for _, thread := range threads {
-		if err := putBackThread(ctx, c, thread, o.By, value, done); err != nil {
+		if err := putBackThread(ctx, c, thread, o, value, done); err != nil {
 			return nil, err
 		}
+	}
+	if o.DryRun {
+		return done, nil
 	}
 	record, err := json.Marshal(done)
 	if err != nil {
@@ -132,7 +136,7 @@ func newestEntry(ctx context.Context, c *commit.Committer) (newest time.Time, th
 }
 
 // putBackThread marks a thread in which something may continue.
-func putBackThread(ctx context.Context, c *commit.Committer, thread, by string, value []byte, done *StorePutBack) error {
+func putBackThread(ctx context.Context, c *commit.Committer, thread string, o *PutBackOptions, value []byte, done *StorePutBack) error {
 	info, err := c.Logs.Summary(ctx, thread)
 	if err != nil {
 		return err
@@ -148,10 +152,12 @@ func putBackThread(ctx context.Context, c *commit.Committer, thread, by string, 
 	if !moves {
 		return nil
 	}
-	err = c.LockAndAppend(ctx, thread, func(tx *core.Tx) error {
-		addMark(tx, posthouse.SignalPutBack, by, value)
-		return nil
-	})
+	if !o.DryRun {
+		err = c.LockAndAppend(ctx, thread, func(tx *core.Tx) error {
+			addMark(tx, posthouse.SignalPutBack, o.By, value)
+			return nil
+		})
+	}
 	if err == nil {
 		done.Threads++
 		done.Approvals += len(usable)

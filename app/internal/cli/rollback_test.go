@@ -50,11 +50,14 @@ func TestRollbackIsNoticed(t *testing.T) {
 	}
 	wantBehind(t, e, "put back by hand")
 	wantBehind(t, e, "again")
+	clitest.Wants(t, "accept-rollback --dry-run", e.Run(0, "store", "accept-rollback", "--dry-run"), "missing: thread late entry 1", "would be marked", "nothing was written")
+	wantBehind(t, e, "after a dry run")
 	clitest.Wants(t, "accept-rollback", e.Run(0, "store", "accept-rollback", "--yes", "--by", "ann"), "missing: thread late entry 1", "put back to", "1 thread marked")
 	serve("later")
 	e.Run(0, "verify")
 
 	serve("late")
+	clitest.Wants(t, "restore --dry-run", e.Run(0, "restore", backup, "--dry-run"), "would be marked", "nothing was written")
 	out := e.Run(0, "restore", backup, "--yes")
 	clitest.Wants(t, "restore", out, db+".before-restore", "put back to")
 	serve("last")

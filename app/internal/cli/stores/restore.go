@@ -25,7 +25,7 @@ import (
 // Restore returns the command restore.
 func Restore(e *env.Env) *cobra.Command {
 	var store StoreFlag
-	var yes bool
+	var yes, dry bool
 	var by string
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
@@ -51,10 +51,10 @@ a server, restore with its own tools and give that command. Stop the server firs
 					Hint: "put it back by its own means, then give: posthouse store accept-rollback",
 				}
 			}
-			if ok, err := e.Confirm(yes, "put %s in the place of the store?", args[0]); err != nil || !ok {
+			r := &restoring{env: e, dir: dir, path: strings.TrimPrefix(path, "//"), from: args[0], by: by, dry: dry}
+			if ok, err := e.Confirm(yes || dry, "put %s in the place of the store?", args[0]); err != nil || !ok {
 				return err
 			}
-			r := &restoring{env: e, dir: dir, path: strings.TrimPrefix(path, "//"), from: args[0], by: by}
 			done, err := r.run(cmd.Context())
 			if err != nil {
 				return err
@@ -62,11 +62,12 @@ a server, restore with its own tools and give that command. Stop the server firs
 			if r.aside != "" && !e.Structured() {
 				e.Line("the store from before is kept: %s", r.aside)
 			}
-			return toldPutBack(e, done)
+			return toldPutBack(e, done, dry)
 		},
 	}
 	store.Add(e, cmd)
 	env.YesFlag(cmd, &yes)
+	env.DryRunFlag(cmd, &dry)
 	cmd.Flags().StringVar(&by, "by", "operator", "who restores it; goes on record")
 	return cmd
 }
@@ -78,11 +79,15 @@ type restoring struct {
 	path string // of the store
 	from string
 	by   string
+	dry  bool
 
 	aside string // where the store from before is
 }
 
 func (r *restoring) run(ctx context.Context) (*transfer.StorePutBack, error) {
+	if r.dry {
+		return r.read(ctx)
+	}
 	if err := r.checkStopped(ctx); err != nil {
 		return nil, err
 	}
@@ -112,6 +117,16 @@ func (r *restoring) checkStopped(ctx context.Context) error {
 	return nil // it is damaged, or newer: that is why it is replaced
 }
 
+// read says what a restore would put on record.
+func (r *restoring) read(ctx context.Context) (done *transfer.StorePutBack, err error) {
+	src, err := r.env.Open(ctx, backupURL(r.from), &local.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	return r.putBack(ctx, src)
+}
+
 // copy makes the store that is to be used, with the record that it was put back.
 func (r *restoring) copy(ctx context.Context, next string) (done *transfer.StorePutBack, err error) {
 	src, err := r.env.Open(ctx, backupURL(r.from), &local.Options{ReadOnly: true})
@@ -132,15 +147,19 @@ func (r *restoring) copy(ctx context.Context, next string) (done *transfer.Store
 	if err != nil {
 		return nil, err
 	}
+	return r.putBack(ctx, dst)
+}
+
+func (r *restoring) putBack(ctx context.Context, s posthouse.Store) (*transfer.StorePutBack, error) {
 	have, err := ends.Load(r.dir.Ends())
 	if err != nil {
 		return nil, err
 	}
-	missing, err := ends.Missing(ctx, dst, have)
+	missing, err := ends.Missing(ctx, s, have)
 	if err != nil {
 		return nil, err
 	}
-	return putBack(ctx, dst, r.dir, &transfer.PutBackOptions{By: r.by, From: filepath.Base(r.from), Missing: entriesOf(missing)})
+	return putBack(ctx, s, r.dir, &transfer.PutBackOptions{By: r.by, From: filepath.Base(r.from), Missing: entriesOf(missing), DryRun: r.dry})
 }
 
 // backupURL returns the address of a backup: a file of SQLite, or a directory of a store of files.

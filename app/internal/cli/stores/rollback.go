@@ -20,7 +20,7 @@ import (
 
 func storeAcceptRollback(e *env.Env) *cobra.Command {
 	var store StoreFlag
-	var yes bool
+	var yes, dry bool
 	var by string
 	cmd := &cobra.Command{
 		Use:   "accept-rollback",
@@ -54,19 +54,24 @@ is known to be missing, goes on record. Do it once, with all servers stopped.`,
 					}
 					e.Line("missing: thread %s entry %d", m.Thread, m.Seq)
 				}
+				o := &transfer.PutBackOptions{By: by, Missing: entriesOf(missing), DryRun: dry}
+				if dry {
+					return putBack(cmd.Context(), s, dir, o)
+				}
 				if ok, err := e.Confirm(yes, "have people asked before what was approved in this store is done?"); err != nil || !ok {
 					return nil, err
 				}
-				return putBack(cmd.Context(), s, dir, &transfer.PutBackOptions{By: by, Missing: entriesOf(missing)})
+				return putBack(cmd.Context(), s, dir, o)
 			})
 			if err != nil || done == nil {
 				return err
 			}
-			return toldPutBack(e, done)
+			return toldPutBack(e, done, dry)
 		},
 	}
 	store.Add(e, cmd)
 	env.YesFlag(cmd, &yes)
+	env.DryRunFlag(cmd, &dry)
 	cmd.Flags().StringVar(&by, "by", "operator", "who says so; goes on record")
 	return cmd
 }
@@ -90,8 +95,8 @@ func putBack(ctx context.Context, s posthouse.Store, dir datadir.Dir, o *transfe
 	}
 	done, err := transfer.PutBack(ctx, led, o)
 	err = errors.Join(err, led.Close())
-	if err != nil {
-		return nil, err
+	if err != nil || o.DryRun {
+		return done, err
 	}
 	_, err = ends.Open(dir.Ends(), nil, nil)
 	return done, err
@@ -120,8 +125,13 @@ func ownOptions(ctx context.Context, s posthouse.Store, dir datadir.Dir, allowUn
 	return o, nil
 }
 
-func toldPutBack(e *env.Env, p *transfer.StorePutBack) error {
+func toldPutBack(e *env.Env, p *transfer.StorePutBack, dry bool) error {
 	return e.Answer(p, func() {
+		if dry {
+			e.Line("it goes back to %s: %s would be marked, %s would be asked about", p.To.UTC().Format(time.RFC3339), term.Count(p.Threads, "thread"), term.Count(p.Approvals, "approval"))
+			e.Line("nothing was written: leave --dry-run out")
+			return
+		}
 		e.Line("put back to %s: %s marked, %s to be asked about", p.To.UTC().Format(time.RFC3339), term.Count(p.Threads, "thread"), term.Count(p.Approvals, "approval"))
 		e.Next("posthouse verify")
 	})
