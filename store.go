@@ -33,7 +33,8 @@ type Store interface {
 	//
 	// It fails with ErrConflict, with the tail in Error.Tail, unless the log ends at
 	// b.After. Appending an entry again that is there already (same thread, sequence
-	// and hash) succeeds, so that an unknown outcome is settled by asking again. It
+	// and hash) succeeds, so that an unknown outcome is settled by asking again. With
+	// b.First that is ErrConflict, unless this call appended the entry itself. It
 	// fails with ErrExists if an id in b.IDs is indexed already: to a place in another
 	// thread, or in this one and b.IDs does not say Replace.
 	Append(ctx context.Context, b *Batch) error
@@ -74,6 +75,10 @@ type Batch struct {
 	IDs    []IndexedID // what the entry adds to the index
 	Drop   []ID        // ids that leave the index; one that has moved to another thread stays
 	Thread *ThreadInfo // the summary once the entry is appended
+
+	// First marks an append that nobody asked for before: if the entry is there already,
+	// another process has made the same one, in the same millisecond.
+	First bool
 
 	// Copy marks an entry that is copied from another store as it is there. Bodies that
 	// were removed there may be nil, and Seq may leave a gap after After that the other

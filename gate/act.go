@@ -58,7 +58,7 @@ type ActOptions[T, Out any] struct {
 // A decision licenses as many effects as its question's Uses say, on the branch
 // where it was given. Another attempt of the same step is the same use; one use
 // more is [posthouse.ErrForbidden]. The approval may not hold here and now: on a fork
-// or a copy, after ValidFor, or if the Ledger's policy or Check refuses. Then people
+// or a copy, after ValidFor (a redo renews it for its effect), or if the Ledger's policy or Check refuses. Then people
 // are asked to approve or reject the same content again, and Act returns
 // [posthouse.ErrWaiting]. A rejection, a response, a question bound by name and
 // one asked by [Ask] license nothing: ErrForbidden.

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/internal/effect"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/threadlog"
 )
@@ -102,6 +104,16 @@ func PlanResume(ctx context.Context, l *Ledger, thread, branch string) (*ResumeP
 type outcome struct {
 	verdict posthouse.Verdict
 	seq     uint64
+	at      time.Time // when a person had it done again, zero for other answers
+}
+
+// outcomeOf returns what a decision says of an attempt that a gate asks about.
+func outcomeOf(g *posthouse.GateInfo, d *posthouse.DecideInfo, e *posthouse.Entry) outcome {
+	o := outcome{verdict: g.Said(d.Verdict), seq: e.Seq}
+	if d.Verdict == posthouse.Redo && d.By != effect.ReconcileActor {
+		o.at = e.Time()
+	}
+	return o
 }
 
 // walk reads what the unfinished executions of the branch have on record.
@@ -130,7 +142,7 @@ func (p *ResumePlan) walk(ctx context.Context, l *Ledger, h *posthouse.Header) (
 				}
 			case r.Decision != nil && asked[r.Decision.Gate] != nil:
 				g := asked[r.Decision.Gate]
-				outcomes[effectKey(g.Task, g.Name[:strings.LastIndex(g.Name, handler.Nested)])] = outcome{g.Said(r.Decision.Verdict), e.Seq}
+				outcomes[effectKey(g.Task, g.Name[:strings.LastIndex(g.Name, handler.Nested)])] = outcomeOf(g, r.Decision, e)
 			}
 		}
 	}
@@ -168,7 +180,7 @@ func (p *ResumePlan) act(ctx context.Context, l *Ledger, info *posthouse.ThreadI
 		if a.Gate.PastValidity(l.core.Now()) {
 			how = grants.ApprovalLapsed // also for an effect that is known not to have acted: it is a new attempt
 		}
-		for _, act := range actsUnder(a, how, outcomes) {
+		for _, act := range actsUnder(a, how, outcomes, l.core.Now()) {
 			if len(p.Acts) == maxPlanned {
 				p.More++
 				continue
@@ -180,7 +192,8 @@ func (p *ResumePlan) act(ctx context.Context, l *Ledger, info *posthouse.ThreadI
 }
 
 // actsUnder lists the effects that began under a decision and have no result, and those that did not begin.
-func actsUnder(a *threadlog.Approved, how grants.Approval, outcomes map[string]outcome) (acts []ResumeAct) {
+// An effect that people had done again is licensed from then on for as long as the decision was.
+func actsUnder(a *threadlog.Approved, how grants.Approval, outcomes map[string]outcome, now time.Time) (acts []ResumeAct) {
 	g := a.Gate
 	of := ResumeAct{Gate: g.ID, Question: cmp.Or(g.Text, g.Name), Decision: g.Decision, Content: g.Licensed(), Approval: how, Attempt: 1, Asks: how == grants.ApprovalLapsed}
 	left := g.Uses
@@ -202,6 +215,16 @@ func actsUnder(a *threadlog.Approved, how grants.Approval, outcomes map[string]o
 		}
 		if o := outcomes[effectKey(u.Task, handler.Call(u.Name, u.Occurrence))]; o.seq > u.Seq {
 			act.Outcome, act.Asks = o.verdict, false
+			if o.verdict == posthouse.Redo && g.ValidFor > 0 {
+				act.Approval = how
+				if !o.at.IsZero() {
+					act.Approval = grants.ApprovalUsable
+					if now.After(o.at.Add(g.ValidFor)) {
+						act.Approval = grants.ApprovalLapsed
+					}
+				}
+				act.Asks = act.Approval == grants.ApprovalLapsed
+			}
 		}
 		acts = append(acts, act)
 	}

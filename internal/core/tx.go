@@ -199,13 +199,22 @@ func (tx *Tx) Seal(t *Thread) error {
 		return err
 	}
 	tx.info = tx.sealer.Apply(*t.Info, e)
-	tx.Batch = posthouse.Batch{After: t.Info.Tail, Entry: e, IDs: tx.IDs, Drop: tx.Drop, Thread: &tx.info}
+	tx.Batch = posthouse.Batch{After: t.Info.Tail, Entry: e, IDs: tx.IDs, Drop: tx.Drop, Thread: &tx.info, First: true}
 	return nil
 }
 
-// putEntry appends a batch, again while the outcome is not known.
+// putEntry appends a batch, again while the outcome is not known. Only the first attempt is
+// b.First: a later one may find the entry of the first.
 func putEntry(ctx context.Context, s posthouse.Store, b *posthouse.Batch) error {
-	return retryUnknown(ctx, func() error { return s.Append(ctx, b) })
+	return retryUnknown(ctx, func() error {
+		err := s.Append(ctx, b)
+		if b.First && err != nil {
+			again := *b // the store may still have the other
+			again.First = false
+			b = &again
+		}
+		return err
+	})
 }
 
 // Apply brings what is known of t up to date with the entry, which is on record.

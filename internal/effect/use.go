@@ -29,6 +29,7 @@ type Use struct {
 
 	at, settled uint64 // the entry that is added, and the newest that says that nothing happened
 	said        uint64 // the newest entry by which it begins, or in which people say that it is to be done again
+	renewed     renewal
 
 	reply *Reply // the last of the newest attempt that did not fit; may be nil
 }
@@ -40,6 +41,13 @@ type attempt struct {
 	state       State
 	err         string // of an unknown one, if its function returned one
 	ended       bool   // its function was seen to return
+}
+
+// A renewal is the newest word of people that an attempt is to be done again, under the decision of
+// the gate that it began under.
+type renewal struct {
+	gate posthouse.ID
+	at   time.Time
 }
 
 // An inner gate is a wait or a task within the function.
@@ -207,6 +215,8 @@ type Decision struct {
 	Gate    posthouse.ID
 	Verdict posthouse.Verdict
 	Unknown bool // of a task: its worker may have acted
+	By      string
+	At      time.Time
 }
 
 // Decided adds the decision of a gate within the effect, and reports whether it is of one.
@@ -215,6 +225,7 @@ func (u *Use) Decided(d Decision) bool {
 		if o := &u.outcomes[i]; o.gate == d.Gate && o.open {
 			o.open = false
 			u.answer(o.attempts, d.Verdict)
+			u.renew(o.attempts, d)
 			return true
 		}
 	}
@@ -260,6 +271,33 @@ func (u *Use) answer(attempts int, v posthouse.Verdict) {
 	if e == Redo {
 		u.settled, u.said = u.at, u.at
 	}
+}
+
+// renew notes a person's word that the first attempts are to be done again. What the program's
+// reconciliation finds is no approval, and earlier versions asked nobody for one.
+func (u *Use) renew(attempts int, d Decision) {
+	if d.Verdict != posthouse.Redo || d.By == ReconcileActor {
+		return
+	}
+	for i := range u.attempts {
+		if a := &u.attempts[i]; a.first < attempts {
+			u.renewed = renewal{a.grant, d.At}
+		}
+	}
+}
+
+// ValidUntil returns until when the decision of a gate with a ValidFor licenses the effect, zero if
+// it has no end. That people said under it that the effect is to be done again renews it, for this
+// effect.
+func (u *Use) ValidUntil(g *posthouse.Gate) time.Time {
+	if g.ValidFor <= 0 || g.Decision == nil {
+		return time.Time{}
+	}
+	from := g.Decision.At
+	if u.renewed.gate == g.ID && u.renewed.at.After(from) {
+		from = u.renewed.at
+	}
+	return from.Add(g.ValidFor)
 }
 
 // Cancelled says that the effect's branch was cancelled.
@@ -499,7 +537,9 @@ func Read(call string, steps []*posthouse.StepRecord, gates []*posthouse.Gate) *
 			if seq == 0 {
 				seq = g.Seq
 			}
-			items = append(items, item{seq, func(u *Use) { u.Decided(Decision{Gate: g.ID, Verdict: d.Verdict, Unknown: d.Unknown}) }})
+			items = append(items, item{seq, func(u *Use) {
+				u.Decided(Decision{Gate: g.ID, Verdict: d.Verdict, Unknown: d.Unknown, By: d.By, At: d.At})
+			}})
 		}
 	}
 	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.seq, b.seq) })

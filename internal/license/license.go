@@ -71,7 +71,7 @@ func Here(g *posthouse.Gate, thread, branch string) error {
 
 // Stale returns why a decision does not hold on a branch now, nil if it does. It may be of
 // another branch, thread, store or released version, be past its validity, or be refused by the
-// Ledger's policy. u is the effect that is to run. err says that the thread could not be read.
+// Ledger's policy. u is the effect that is to run: that people had it done again renews the validity. err says that the thread could not be read.
 func Stale(ctx context.Context, c *commit.Committer, g *posthouse.Gate, thread, branch string, u *effect.Use) (why, err error) {
 	if why := Here(g, thread, branch); why != nil {
 		return why, nil
@@ -88,8 +88,7 @@ func Stale(ctx context.Context, c *commit.Committer, g *posthouse.Gate, thread, 
 			Code: posthouse.CodeForbidden, Message: "gate " + string(g.ID) + " was answered before thread " + thread + " was imported: its approval may be used in the store that it comes from",
 		}, nil
 	}
-	if g.PastValidity(c.Now()) {
-		until := g.Decision.At.Add(g.ValidFor)
+	if until := u.ValidUntil(g); !until.IsZero() && c.Now().After(until) {
 		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the approval by " + g.Decision.By + " was good until " + until.Format(time.RFC3339)}, nil
 	}
 	return c.Rules.Reconsider(g), nil

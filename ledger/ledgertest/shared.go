@@ -1,9 +1,11 @@
 package ledgertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -18,6 +20,7 @@ func ledgerSharedCases() []desk.Case {
 		{Name: "ledger/what another ledger wrote is believed", Rule: "A ledger that remembers an older head or lease asks the store before it refuses: no conflict, no busy that is not there.", Run: ledgerBelieves},
 		{Name: "ledger/racing saves of one id with equal content", Rule: "All of them succeed and one entry is made, roots and children alike.", Run: ledgerSameSaves},
 		{Name: "ledger/racing replacements and children", Rule: "Revisions count up without a gap or a repetition; a checkpoint that has a child is not replaced, whoever was faster.", Run: ledgerRacingReplacements},
+		{Name: "ledger/one person decides twice in one millisecond", Rule: "Of two Ledgers that build the same entry for one person's answer one decides. The other gets ErrDecided with that decision, as a later answer does.", Run: ledgerSameDecisions},
 		{Name: "ledger/racing evictions count once", Rule: "Ledgers that evict at once take each checkpoint off the summary's count once.", Run: ledgerRacingEvictions},
 		{Name: "ledger/deletes and evictions do not wait for each other", Rule: "Deleting from threads while saves evict from them comes to an end.", Run: ledgerDeletesAndEvictions},
 		{Name: "ledger/racing deletes of a thread", Rule: "One of them deletes it, the others get ErrNotFound; one removal is on record.", Run: ledgerRacingThreadDeletes},
@@ -86,6 +89,45 @@ func ledgerSameSaves(t *desk.T) {
 				t.Errorf("round %d: entries %v, want one", round, seqs)
 				break
 			}
+		}
+	}
+}
+
+// An overtaken store lets another append first, once.
+type overtaken struct {
+	posthouse.Store
+	by func()
+}
+
+func (o *overtaken) Append(ctx context.Context, b *posthouse.Batch) error {
+	if by := o.by; by != nil {
+		o.by = nil
+		by()
+	}
+	return o.Store.Append(ctx, b)
+}
+
+func ledgerSameDecisions(t *desk.T) {
+	for _, v := range []posthouse.Verdict{posthouse.Reject, posthouse.Approve} {
+		store := &overtaken{Store: t.Store}
+		still := ledger.Options{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
+		one, two := t.Desk(still), t.DeskOn(store, still)
+		thread := "t-" + string(v)
+		id := one.Ask(thread, posthouse.Gate{Name: "pay", Kind: posthouse.GateApproval}).Gates[0].ID
+		d := posthouse.Decision{Verdict: v, By: "alice", Reason: "no"}
+		var won *posthouse.Gate
+		store.by = func() {
+			var err error
+			won, err = one.Decide(t.Ctx, id, d)
+			t.OK(err)
+		}
+		_, err := two.Decide(t.Ctx, id, d)
+		e := two.WantErr(err, posthouse.ErrDecided)
+		if e.Decision == nil || won == nil || !e.Decision.At.Equal(won.Decision.At) || e.Decision.By != "alice" {
+			t.Errorf("the second answer was told of %+v, the first was %+v", e.Decision, won)
+		}
+		if tail := one.Tail(thread); tail.Seq != 2 {
+			t.Errorf("%s: the log ends at entry %d", v, tail.Seq)
 		}
 	}
 }

@@ -45,6 +45,9 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 	var out outgoing
 	defer func() { err = out.unsure(err) }()
 	for wait := newRetries(); ; {
+		if out.sent {
+			bs = repeated(bs)
+		}
 		fresh, expected, err := s.admit(within, bs)
 		if err != nil || len(fresh) == 0 {
 			s.streams.discard(within, &out)
@@ -74,6 +77,17 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 			return err
 		}
 	}
+}
+
+// repeated returns the batches of an append that the server may have taken before.
+func repeated(bs []*posthouse.Batch) []*posthouse.Batch {
+	all := make([]*posthouse.Batch, len(bs))
+	for i, b := range bs {
+		one := *b
+		one.First = false
+		all[i] = &one
+	}
+	return all
 }
 
 // admit judges an append by what this process knows. Before it refuses it brings that up
@@ -109,7 +123,7 @@ func (s *Store) appendedWhenFull(ctx context.Context, out *outgoing, bs []*posth
 		return err
 	}
 	s.view.index.RLock()
-	fresh, err := s.view.index.Admit(bs)
+	fresh, err := s.view.index.Admit(repeated(bs))
 	s.view.index.RUnlock()
 	if err == nil && len(fresh) > 0 {
 		out.sent = false

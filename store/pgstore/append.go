@@ -20,8 +20,9 @@ import (
 // A request is an append that waits for a transaction. The last request of [Store.Close]
 // has no batch.
 type request struct {
-	row row
-	err error // what the server said, once the transaction is committed
+	row  row
+	lost bool  // an attempt before this one may have been committed
+	err  error // what the server said, once the transaction is committed
 }
 
 // A lane commits groups of requests, one group at a time.
@@ -98,7 +99,10 @@ func (s *Store) commit(l *lane, group []*groupcommit.Call[*request]) {
 	// Callers cannot take back what is being committed, so no context of theirs ends it.
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
 	defer cancel()
-	err := s.retryUnknown(ctx, func(ctx context.Context, c *conn, careful bool) error {
+	err := s.retryUnknown(ctx, func(ctx context.Context, c *conn, careful, lost bool) error {
+		for _, r := range requests {
+			r.lost = lost
+		}
 		return c.appendGroup(ctx, &l.args, requests, careful)
 	})
 	for _, call := range group {
@@ -116,14 +120,15 @@ func (s *Store) wrote(err error) {
 }
 
 // retryUnknown calls fn with a connection until its transaction is committed or refused. It may
-// do so because an append that is there already succeeds. An error is for all of fn:
+// do so because an append that is there already succeeds. lost says that an earlier attempt may
+// have been committed. An error is for all of fn:
 // nothing was written, unless it is [posthouse.ErrUnknown].
-func (s *Store) retryUnknown(ctx context.Context, fn func(ctx context.Context, c *conn, careful bool) error) error {
+func (s *Store) retryUnknown(ctx context.Context, fn func(ctx context.Context, c *conn, careful, lost bool) error) error {
 	careful, lost := false, false
 	for wait := newRetries(); ; {
 		var race, ids bool
 		err := s.lend(ctx, "append", func(ctx context.Context, c *conn) error {
-			err := fn(ctx, c, careful)
+			err := fn(ctx, c, careful, lost)
 			race, ids = isRace(err)
 			return err
 		})
@@ -254,7 +259,7 @@ func readAnswers(requests []*request, results *pgconn.ResultReader) {
 
 // refuse sets the error for a log that does not end where the append expects it.
 func (r *request) refuse(status int, seq, hash []byte) {
-	if status != conflicts {
+	if status != conflicts && !(status == alreadyThere && r.row.batch.First && !r.lost) {
 		return
 	}
 	tail := posthouse.Position{Seq: uint64(wire.Int(seq))}
@@ -296,7 +301,10 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 	var a wire.Args
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
 	defer cancel()
-	err := s.retryUnknown(within, func(ctx context.Context, c *conn, careful bool) error {
+	err := s.retryUnknown(within, func(ctx context.Context, c *conn, careful, lost bool) error {
+		for _, r := range requests {
+			r.lost = lost
+		}
 		return pgx.BeginFunc(ctx, c, func(pgx.Tx) error {
 			if err := c.appendGroup(ctx, &a, requests, careful); err != nil {
 				return err
@@ -319,6 +327,6 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 // free lets another append use a request.
 func (s *Store) free(r *request) {
 	r.row.forget()
-	r.err = nil
+	r.lost, r.err = false, nil
 	s.requests.Put(r)
 }

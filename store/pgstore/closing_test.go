@@ -36,7 +36,7 @@ func TestClosedAfterALostAppend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.retryUnknown(t.Context(), func(context.Context, *conn, bool) error {
+	err = s.retryUnknown(t.Context(), func(context.Context, *conn, bool, bool) error {
 		s.lifecycle.Close()
 		return s.unreachable("append", io.ErrUnexpectedEOF)
 	})
@@ -47,7 +47,7 @@ func TestClosedAfterALostAppend(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	nothing := func(context.Context, *conn, bool) error { return nil }
+	nothing := func(context.Context, *conn, bool, bool) error { return nil }
 	if err := s.retryUnknown(t.Context(), nothing); !errors.Is(err, posthouse.ErrClosed) {
 		t.Errorf("an append behind Close: %v, want ErrClosed", err)
 	}

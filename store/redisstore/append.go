@@ -14,6 +14,7 @@ const (
 	appended = iota
 	conflicts
 	isTaken
+	alreadyThere
 )
 
 // Append implements [posthouse.Store]. Appends of many goroutines share round trips. Where
@@ -64,11 +65,15 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
 			args = append(args, string(id.ID), place(id, b.Entry.Thread, b.Entry.Seq), replace)
 		}
 	}
-	r, err := s.write(ctx, fmt.Sprintf("append to thread %q", last.Thread), appendScript, args...)
+	r, tries, err := s.write(ctx, fmt.Sprintf("append to thread %q", last.Thread), appendScript, args...)
 	if err != nil {
 		return err
 	}
 	switch r.number(0) {
+	case alreadyThere:
+		if bs[0].First && tries == 1 {
+			return valid.Conflict(bs[0], readPosition(r.text(1)))
+		}
 	case conflicts:
 		return valid.Conflict(bs[0], readPosition(r.text(1)))
 	case isTaken:

@@ -84,27 +84,29 @@ func (s *Store) count(ctx context.Context, script *redis.Script, args ...string)
 
 // ask is call for a script that only reads, or opens the store.
 func (s *Store) ask(ctx context.Context, doing string, script *redis.Script, args ...string) (reply, error) {
-	r, err := s.call(ctx, doing, script, args...)
+	r, _, err := s.call(ctx, doing, script, args...)
 	return r, away.Read(err)
 }
 
-// call calls a script that returns an array and may run any number of times.
-func (s *Store) call(ctx context.Context, doing string, script *redis.Script, args ...string) (r reply, err error) {
+// call calls a script that returns an array and may run any number of times. It also returns how
+// often it called.
+func (s *Store) call(ctx context.Context, doing string, script *redis.Script, args ...string) (r reply, tries int, err error) {
 	err = s.retryUnknown(ctx, doing, func(ctx context.Context) error {
+		tries++
 		m, err := s.run(ctx, script, args...)
 		if err == nil {
 			r, err = m.List()
 		}
 		return err
 	})
-	return r, err
+	return r, tries, err
 }
 
 // write is call for a script that writes. The caller cannot take back what was sent, so the
 // end of its context does not end the call.
-func (s *Store) write(ctx context.Context, doing string, script *redis.Script, args ...string) (reply, error) {
+func (s *Store) write(ctx context.Context, doing string, script *redis.Script, args ...string) (reply, int, error) {
 	if err := s.lifecycle.Writable(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	return s.call(context.WithoutCancel(ctx), doing, script, args...)
 }

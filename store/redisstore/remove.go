@@ -32,7 +32,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 		return s.removeBodies(ctx, &r)
 	}
 	for {
-		n, err := s.write(ctx, fmt.Sprintf("remove from thread %q", r.Thread), removeScript, r.Thread, from, below, strconv.Itoa(removeChunk))
+		n, _, err := s.write(ctx, fmt.Sprintf("remove from thread %q", r.Thread), removeScript, r.Thread, from, below, strconv.Itoa(removeChunk))
 		if err != nil {
 			return done, err
 		}

@@ -113,8 +113,11 @@ func (w *writer) append(b *posthouse.Batch, last bool) error {
 }
 
 // checkRepeat decides an append that does not meet the tail. It returns nil if the log already
-// has the entry, else [posthouse.ErrConflict].
+// has the entry and b.First is not set, else [posthouse.ErrConflict].
 func (w *writer) checkRepeat(t *thread, b *posthouse.Batch) error {
+	if b.First {
+		return valid.Conflict(b, t.tail)
+	}
 	if t.tail == (posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}) {
 		return nil // even if its bytes were removed since
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,6 +26,10 @@ func appendCases() []Case {
 			Name: "append/the same entry again is success",
 			Rule: "An entry that is already there (same thread, sequence and hash) is success, also once others follow it, and changes nothing: so an unknown outcome is settled.",
 			Run:  appendAgain,
+		}, {
+			Name: "append/a first append finds nothing of another",
+			Rule: "With First an entry that is there already is ErrConflict with the tail, also once others follow it: another process made the same one. Of several such appends at once one succeeds.",
+			Run:  appendFirstOnly,
 		}, {
 			Name: "append/other content at a taken place is a conflict",
 			Rule: "Only the same hash is the same entry.",
@@ -174,6 +179,51 @@ func appendConflict(t *T) {
 		t.Errorf("after the conflicts the log has entries %v, want 1 to 3", seqs(got))
 	}
 	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
+}
+
+func appendFirstOnly(t *T) {
+	l := t.Builder.Log("t1")
+	first := func(b *posthouse.Batch) *posthouse.Batch {
+		one := *b
+		one.First = true
+		return &one
+	}
+	refused := func(b *posthouse.Batch) {
+		t.Helper()
+		var e *posthouse.Error
+		if err := t.Store.Append(t.ctx, first(b)); !errors.As(err, &e) || e.Code != posthouse.CodeConflict || e.Tail == nil || *e.Tail != l.Info.Tail {
+			t.Errorf("entry %d, which is there already, appended as the first: %v", b.Entry.Seq, err)
+		}
+	}
+	var want []*posthouse.Entry
+	var batches []*posthouse.Batch
+	for i := range 3 {
+		b := l.Next(l.Checkpoint(posthouse.Header{}, fmt.Sprint("state ", i)))
+		const writers = 4
+		done := make(chan error, writers)
+		for range writers {
+			go func() { done <- t.Store.Append(t.ctx, first(b)) }()
+		}
+		won := 0
+		for range writers {
+			if err := <-done; err == nil {
+				won++
+			} else if !isCode(err, posthouse.CodeConflict) {
+				t.Errorf("entry %d, at once with others: %v", i+1, err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d of %d appends of entry %d were the first", won, writers, i+1)
+		}
+		l.Took(b)
+		refused(b)
+		batches, want = append(batches, b), append(want, b.Entry)
+	}
+	for _, b := range batches {
+		refused(b)
+		t.OK(t.Store.Append(t.ctx, b)) // an unknown outcome is settled as before
+	}
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
 }
 
 func appendAgain(t *T) {

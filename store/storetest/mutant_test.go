@@ -51,6 +51,13 @@ var mutants = []mutant{
 			return m.Append(context.Background(), b)
 		}}
 	}},
+	{"takes another's entry for its own", "append/a first append finds nothing of another", func(m *model.Store) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			one := *b
+			one.First = false
+			return m.Append(context.Background(), &one)
+		}}
+	}},
 	{"drops before it knows", "append/all or nothing", func(m *model.Store) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
 			m.Unindex(func(id model.ID) bool { return slices.Contains(b.Drop, id.ID) })

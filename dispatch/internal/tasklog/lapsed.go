@@ -27,7 +27,7 @@ func (l *Log) WhyWithdraw(ctx context.Context, g *posthouse.Gate) (string, error
 	}
 	if g.Call.Grant != "" && !never {
 		x, err := l.Execution(ctx, g)
-		if err != nil || x != nil && hasBegun(x, g) {
+		if err != nil || useOf(x, g).HasClaim(g.Call.ID) { // a worker has had it, and has not said that nothing happened
 			return "", err
 		}
 	}
@@ -53,8 +53,14 @@ func (l *Log) lapsed(ctx context.Context, g *posthouse.Gate) (why string, never 
 		return "gate " + string(grant.ID) + " licenses no effect", true, nil
 	case grant.Origin != "" || grant.Thread != g.Thread || grant.Branch != g.Branch:
 		return "the approval was given on branch " + grant.Branch + " of thread " + grant.Thread, true, nil
-	case grant.ValidFor > 0 && l.core.Now().After(dec.At.Add(grant.ValidFor)):
-		return "the approval by " + dec.By + " was good until " + dec.At.Add(grant.ValidFor).Format(time.RFC3339), false, nil
+	case grant.PastValidity(l.core.Now()):
+		x, err := l.Execution(ctx, g)
+		if err != nil {
+			return "", false, err
+		}
+		if until := useOf(x, g).ValidUntil(grant); l.core.Now().After(until) { // else people had it done again since
+			return "the approval by " + dec.By + " was good until " + until.Format(time.RFC3339), false, nil
+		}
 	}
 	if err := l.core.Rules.Reconsider(grant); err != nil {
 		return err.Error(), false, nil
@@ -90,12 +96,14 @@ func (l *Log) unchecked(g *posthouse.Gate) string {
 	return "a worker asks for it: the program checks the approval again"
 }
 
-// hasBegun reports whether a worker has had a task of the use that a gate belongs to, without
-// saying that its attempt did not act.
-func hasBegun(x *threadlog.Execution, g *posthouse.Gate) bool {
+// useOf returns the use that a task belongs to, as an execution, which may be nil, has it on record.
+func useOf(x *threadlog.Execution, g *posthouse.Gate) *effect.Use {
+	if x == nil {
+		return &effect.Use{}
+	}
 	steps := make([]*posthouse.StepRecord, len(x.Steps))
 	for i := range x.Steps {
 		steps[i] = &x.Steps[i]
 	}
-	return effect.Read(g.Call.Use, steps, x.Gates).HasClaim(g.Call.ID)
+	return effect.Read(g.Call.Use, steps, x.Gates)
 }

@@ -3,7 +3,8 @@
 -- entry: the tail that it follows (40 bytes), sequence (8), entry, bodies, the number of
 -- ids that it drops, those, the number of ids that it brings, and for each of those id,
 -- place, and '1' if it may replace one.
--- Returns {0}, or {1, tail} for another tail, or {2, id, place} for an id that is taken.
+-- Returns {0}, or {1, tail} for another tail, or {2, id, place} for an id that is taken, or
+-- {3, tail} if all are there already.
 local thread, record, due = ARGV[1], ARGV[2], ARGV[3]
 local I, E, B = P .. 'i', P .. 'e:' .. thread, P .. 'b:' .. thread
 local old = call('GET', P .. 't:' .. thread) or ''
@@ -34,7 +35,7 @@ if tail ~= entries[1].after then
 		if not (have and sub(have, 1, 32) == hash or tail == e.seq .. hash) then break end
 		first = first + 1
 	end
-	if first > #entries then return {0} end
+	if first > #entries then return {3, tail} end
 	if entries[first].after ~= tail then return {1, tail} end
 end
 

@@ -107,6 +107,14 @@ func (m *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 	return nil
 }
 
+// again answers an append of what is there already.
+func again(b *posthouse.Batch, t *Log) error {
+	if tail := t.Info.Tail; b.First {
+		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "the entry is there already", Tail: &tail}
+	}
+	return nil
+}
+
 func (m *Store) append(b *posthouse.Batch) error {
 	if b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.Entry.Seq > b.After.Seq) {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "seq", Message: "does not follow"}
@@ -117,11 +125,11 @@ func (m *Store) append(b *posthouse.Batch) error {
 	}
 	for _, e := range t.Entries {
 		if e.Seq == b.Entry.Seq && e.Hash == b.Entry.Hash {
-			return nil
+			return again(b, t)
 		}
 	}
 	if t.Info.Tail == b.Thread.Tail {
-		return nil
+		return again(b, t)
 	}
 	if tail := t.Info.Tail; tail != b.After {
 		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "the log has moved on", Tail: &tail}
