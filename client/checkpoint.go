@@ -98,6 +98,10 @@ type ForkOptions struct {
 	Thread string                     // fork into this new thread instead
 	DryRun bool                       // make no fork, and say in Plan what it would do
 	Run    bool                       // resume it at once, and wait as [Client.Resume] does
+
+	// KeepNext keeps the next nodes that the source chose, though the state is another. Otherwise
+	// routes and maps of a graph choose again when the fork is resumed.
+	KeepNext bool
 }
 
 // Fork begins a branch, or a thread, at a checkpoint and returns its first checkpoint.
@@ -123,6 +127,9 @@ func (c *Client) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*Ch
 	}
 	if o.Codecs != nil {
 		body["codecs"] = o.Codecs
+	}
+	if o.KeepNext {
+		body["keepNext"] = true
 	}
 	if o.DryRun {
 		body["dryRun"] = true

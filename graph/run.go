@@ -254,6 +254,12 @@ func (r *run) Resume(ctx context.Context) (*result, error) {
 	if err := r.load(ctx); err != nil {
 		return nil, err
 	}
+	if !ended {
+		if err := r.routeFork(ctx); err != nil {
+			return nil, err
+		}
+		ended = len(r.frontier.Tasks) == 0 && posthouse.IsOver(r.sess.Head().Status)
+	}
 	if len(r.frontier.Tasks) == 0 && !ended {
 		return nil, noNext(h.ID)
 	}

@@ -146,13 +146,21 @@ type ForkOptions struct {
 	Thread string // a new thread
 	Branch string // the new branch's name; default fork-1, fork-2, ...; not with Thread
 	By     string // who forks
+
+	// KeepNext keeps the next nodes, and what tasks were sent, as the source's state chose them.
+	KeepNext bool
 }
 
 // Fork begins a branch, or a thread, at any checkpoint and returns its first
 // checkpoint. Source says where that came from. change, if not nil, edits its state.
-// Nothing runs until it is resumed; it then goes on where the source would have. It
-// inherits steps recorded before the fork. Gates that were open at the checkpoint are
-// open again under new ids.
+// Nothing runs until it is resumed. It inherits steps recorded before the fork. Gates
+// that were open at the checkpoint are open again under new ids.
+//
+// It then continues where the source would have. If change changed a part, routes and maps
+// choose the next nodes again, from the state of the fork, also in the middle of a step:
+// tasks with the same input keep what they have on record, and the others begin. What the
+// code of a node chose (Command), a person, or another version of the graph stays. So do all
+// if KeepNext is set, or if the source no longer exists at the resume.
 func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(s *S), o ...ForkOptions) (*Snapshot[S], error) {
 	opt, err := engine.Optional(o)
 	if err != nil {
@@ -163,7 +171,7 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 }
 
 func (a *core) fork(ctx context.Context, checkpoint posthouse.ID, change func(any), opt *ForkOptions) (*snapshot, error) {
-	fork := &ledger.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By}
+	fork := &ledger.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By, KeepNext: opt.KeepNext}
 	h, err := a.ledger.GetHeader(ctx, checkpoint)
 	if err != nil {
 		return nil, err

@@ -43,6 +43,10 @@ type ForkOptions struct {
 	// about another state. They belong to no task.
 	Gates []posthouse.Gate
 
+	// KeepNext keeps the next nodes that the source chose, if the fork has another state. Otherwise
+	// a graph's routes and maps choose again from that state when the fork is resumed.
+	KeepNext bool
+
 	Metadata map[string]string // nil: the source's
 	Labels   map[string]string // nil: the source's
 	By       string
@@ -109,6 +113,14 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 	l.core.Observe.Checkpoint(posthouse.OpForked, h)
 	l.core.EnforceCap(ctx)
 	f := &posthouse.Checkpoint{Header: *h, State: p.Checkpoint.State, Metadata: c.Metadata, Program: c.Program}
+	if o.keepsNext(c, p.Checkpoint.State) {
+		part := threadlog.KeepNext(c.ID)
+		f.Program = maps.Clone(f.Program)
+		if f.Program == nil {
+			f.Program = posthouse.State{}
+		}
+		f.Program[part.Name] = posthouse.Value{Codec: part.Codec, Data: part.Data}
+	}
 	if o.Thread != "" {
 		delete(f.Program, posthouse.SignalsPart)
 	}
@@ -225,7 +237,7 @@ func forkDraft(ctx context.Context, l *core.Core, c *posthouse.Checkpoint, o *Fo
 	if len(p.Gates) > 0 {
 		p.Checkpoint.Status = posthouse.StatusWaiting
 	}
-	changed := !maps.EqualFunc(state, c.State, func(a, b posthouse.Value) bool { return a.Codec == b.Codec && bytes.Equal(a.Data, b.Data) })
+	changed := differs(state, c.State)
 	if away {
 		if c.Coordination == c.Thread {
 			p.Checkpoint.Coordination = ""
@@ -245,7 +257,20 @@ func forkDraft(ctx context.Context, l *core.Core, c *posthouse.Checkpoint, o *Fo
 			p.Checkpoint.Program = append(p.Checkpoint.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
 		}
 	}
+	if o.keepsNext(c, state) {
+		keep := threadlog.KeepNext(c.ID)
+		p.Checkpoint.Program = append(slices.DeleteFunc(p.Checkpoint.Program, func(old posthouse.Part) bool { return old.Name == keep.Name }), keep)
+	}
 	return p, inherit(ctx, l, p, c, changed)
+}
+
+// keepsNext reports whether a fork with a state puts on record that it keeps its next nodes.
+func (o *ForkOptions) keepsNext(c *posthouse.Checkpoint, state posthouse.State) bool {
+	return o.KeepNext && len(c.Next) > 0 && differs(state, c.State)
+}
+
+func differs(a, b posthouse.State) bool {
+	return !maps.EqualFunc(a, b, func(x, y posthouse.Value) bool { return x.Codec == y.Codec && bytes.Equal(x.Data, y.Data) })
 }
 
 func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {

@@ -16,6 +16,11 @@ type ForkPlan struct {
 	Status posthouse.Status `json:"status"` // that it begins with; interrupted: it goes on once it is resumed
 	Next   []string         `json:"next"`   // the nodes that run once it goes on
 
+	// Routes says how the next nodes of a fork with another state are chosen. If it is "again", Next are
+	// those of the source, and routes and maps of a graph choose again from the fork's state when it is
+	// resumed. If it is "kept", they stay, by [ForkOptions.KeepNext].
+	Routes string `json:"routes,omitempty"`
+
 	Kept    []ForkStep     `json:"kept"`    // results on record that count in the fork, and are not computed again
 	Decided []ForkDecision `json:"decided"` // answers on record that count in the fork, where it asks the same: it waits for no other
 	Again   []ForkStep     `json:"again"`   // results that the source recorded after the checkpoint, and the fork would record again
@@ -29,6 +34,17 @@ type ForkPlan struct {
 	Asks []ForkGate `json:"asks"`           // questions that the fork asks at once, or again
 	End  ForkEnd    `json:"end"`            // how far the source's branch shows what the fork may do
 	More int        `json:"more,omitempty"` // elements beyond the first 1,000 of each list
+}
+
+// routesOf returns how the next nodes of a fork are chosen. A flow has no routes: it is its own next node.
+func routesOf(source *posthouse.Checkpoint, changed, kept bool) string {
+	switch {
+	case !changed || source.Graph == "" || len(source.Next) == 0 || len(source.Next) == 1 && source.Next[0] == source.Graph:
+		return ""
+	case kept:
+		return "kept"
+	}
+	return "again"
 }
 
 // A ForkEnd is the newest checkpoint of the source's branch. The nodes in Next decide as they run
@@ -111,6 +127,7 @@ func PlanFork(ctx context.Context, l *Ledger, id posthouse.ID, o *ForkOptions) (
 		Thread: draft.Thread, Branch: draft.Branch, Status: draft.Checkpoint.Status, Next: append([]string{}, c.Next...),
 		Kept: []ForkStep{}, Decided: []ForkDecision{}, Again: []ForkStep{}, Tried: []TriedStep{}, Acts: []ForkStep{}, Stands: []StandingFailure{}, Asks: []ForkGate{}, End: endAt(&c.Header),
 	}
+	p.Routes = routesOf(c, differs(draft.Checkpoint.State, c.State), o.KeepNext)
 	line, err := l.core.Logs.Reader(ctx, c.Thread).Lineage(&c.Header)
 	if err != nil {
 		return nil, err

@@ -267,7 +267,24 @@ func (p *ResumePlan) fork(ctx context.Context, l *Ledger, h *posthouse.Header) e
 	}
 	f.Thread, f.Branch, f.Status, f.Next = p.Thread, p.Branch, p.Status, slices.Clone(p.Next)
 	p.Fork = f
+	if err := f.route(ctx, l, h); err != nil {
+		return err
+	}
 	return f.keepInherited(ctx, l, h)
+}
+
+// route says how the next nodes of the fork h are chosen.
+func (p *ForkPlan) route(ctx context.Context, l *Ledger, h *posthouse.Header) error {
+	source, err := l.core.ReadCheckpoint(ctx, h.Source.ID)
+	if err != nil {
+		return err
+	}
+	c, err := l.core.ReadCheckpoint(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	p.Routes = routesOf(source, differs(c.State, source.State), threadlog.KeepsNext(h, c.Program))
+	return nil
 }
 
 // keepInherited moves failures of tasks that the fork h inherited to the answers that count there:

@@ -27,6 +27,7 @@ type forkBody struct {
 	Codecs map[string]string          `json:"codecs,omitempty" doc:"parts given as base64, with their codec"`
 	Branch string                     `json:"branch,omitempty" doc:"the new branch's name; fork-1, fork-2, ... unless given"`
 	Thread string                     `json:"thread,omitempty" doc:"fork into this new thread instead"`
+	Keep   bool                       `json:"keepNext,omitempty" doc:"keep the next nodes that the source chose, though the state is another; otherwise routes and maps of a graph choose again when the fork is resumed"`
 	DryRun bool                       `json:"dryRun,omitempty" doc:"make no fork: the answer is the checkpoint to fork, and in plan what a fork would keep, run again, and ask or do again"`
 	Run    bool                       `json:"run,omitempty" doc:"resume the fork at once, and answer as a resume does; as the parameter"`
 }
@@ -60,7 +61,7 @@ func (cs *checkpoints) forkAny(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return problem.OfPatch(err)
 	}
-	b := &forkBody{Branch: r.Query["branch"], Thread: r.Query["thread"], DryRun: r.Query["dryRun"] == "true"}
+	b := &forkBody{Branch: r.Query["branch"], Thread: r.Query["thread"], DryRun: r.Query["dryRun"] == "true", Keep: r.Query["keepNext"] == "true"}
 	if isOpaque(src.State) {
 		b.State = after
 		return cs.fork(w, r, b)
@@ -118,7 +119,7 @@ func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) 
 	if b.State != nil && b.Patch != nil {
 		return posthouse.Invalid("patch", "goes with a state that is kept, not with a new one")
 	}
-	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name, ID: r.Reserved.ID}
+	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name, ID: r.Reserved.ID, KeepNext: b.Keep}
 	if b.State != nil || b.Patch != nil {
 		if err := cs.forkState(r, id, b, o); err != nil {
 			return err

@@ -100,7 +100,7 @@ func checkpointShow(e *env.Env) *cobra.Command {
 
 func checkpointFork(e *env.Env) *cobra.Command {
 	var state, patch, branch, thread string
-	var run, dry bool
+	var run, dry, keep bool
 	cmd := &cobra.Command{
 		Use: "fork CHECKPOINT", Short: "Start a branch, or a thread, at a checkpoint",
 		Long: `Start a branch, or a thread, at a checkpoint.
@@ -108,7 +108,8 @@ func checkpointFork(e *env.Env) *cobra.Command {
 The state is kept unless --state gives a whole new one or --patch other values of
 members that it has. With the same state, gates that wait there wait in the fork too, under new ids.
 With another state the fork is interrupted, as one of what could run: once it is
-resumed it asks anew, about its own state. --run resumes it at once. --dry-run says what
+resumed it asks anew, about its own state, and routes and maps of a graph choose the next nodes
+again; --keep-next keeps those that the source chose. --run resumes it at once. --dry-run says what
 the fork would keep, what would run again, and what it would ask or do again.`,
 		Example: `  posthouse checkpoint fork 019a...
   posthouse checkpoint fork 019a... --branch what-if --patch '{"amount": 20}'
@@ -132,6 +133,9 @@ the fork would keep, what would run again, and what it would ask or do again.`,
 			if dry {
 				body["dryRun"] = true
 			}
+			if keep {
+				body["keepNext"] = true
+			}
 			return e.Online(func(ctx context.Context, c *client.Client, args []string) error {
 				var answer outcome
 				if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+client.Path(args[0], "fork"), nil, body, &answer); err != nil {
@@ -149,6 +153,7 @@ the fork would keep, what would run again, and what it would ask or do again.`,
 	f.StringVar(&patch, "patch", "", "members to replace, a JSON object; - and @FILE as above")
 	f.StringVar(&branch, "branch", "", "name of the new branch (default fork-1, fork-2, ...)")
 	f.StringVar(&thread, "thread", "", "fork into this new thread instead")
+	f.BoolVar(&keep, "keep-next", false, "with another state: keep the next nodes that the source chose")
 	f.BoolVar(&run, "run", false, "resume the fork at once, and wait for what follows")
 	env.DryRunFlag(cmd, &dry)
 	return cmd

@@ -17,11 +17,22 @@ import (
 	"github.com/posthouse/posthouse/server"
 )
 
+// routed says how the next nodes of a fork with another state are chosen.
+func routed(p *ledger.ForkPlan) string {
+	switch p.Routes {
+	case "again":
+		return " at the source; routes and maps choose again from the fork's state"
+	case "kept":
+		return ", kept as the source chose them"
+	}
+	return ""
+}
+
 // showPlan prints what a fork of a checkpoint would do.
 func showPlan(e *env.Env, c *server.Checkpoint) {
 	p := c.Plan
 	e.Line("would be made: branch %s of thread %s, %s", term.Visible(p.Branch), term.Visible(p.Thread), p.Status)
-	e.Fields("next", term.Visible(strings.Join(p.Next, ", ")))
+	e.Fields("next", term.Visible(strings.Join(p.Next, ", "))+routed(p))
 	var kept, answers, again, acts, asks []string
 	for _, s := range p.Kept {
 		kept = append(kept, planned(s.Task, s.Name, s.Effect, ""))
@@ -193,7 +204,11 @@ func wouldResume(ctx context.Context, e *env.Env, c *client.Client, id string) e
 func showResume(e *env.Env, c *server.Checkpoint) {
 	p := c.Resumes
 	e.Line("would go on: branch %s of thread %s, %s", term.Visible(p.Branch), term.Visible(p.Thread), p.Status)
-	e.Fields("next", term.Visible(strings.Join(p.Next, ", ")), "failed with", term.Clip(term.Visible(p.Error), 200))
+	next := term.Visible(strings.Join(p.Next, ", "))
+	if p.Fork != nil {
+		next += routed(p.Fork)
+	}
+	e.Fields("next", next, "failed with", term.Clip(term.Visible(p.Error), 200))
 	for _, a := range p.Acts {
 		what := term.Count(a.Licenses, "effect") + " that did not begin"
 		if a.Name != "" {

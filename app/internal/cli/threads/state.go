@@ -61,7 +61,7 @@ States on record never change: posthouse state set goes on with another one.`,
 
 func stateSet(e *env.Env) *cobra.Command {
 	var from, branch, thread string
-	var run, dry bool
+	var run, dry, keep bool
 	cmd := &cobra.Command{
 		Use: "set THREAD|CHECKPOINT PATCH", Short: "Go on with another state, on a new branch",
 		Long: `Go on with another state, on a new branch: that of a checkpoint, or of the head of a thread's
@@ -89,6 +89,9 @@ States on record never change: this is a fork, as posthouse checkpoint fork make
 			if dry {
 				query.Set("dryRun", "true")
 			}
+			if keep {
+				query.Set("keepNext", "true")
+			}
 			var answer outcome
 			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+client.Path(id, "fork"), query, &client.Patch{Data: patch}, &answer); err != nil {
 				return err
@@ -103,6 +106,7 @@ States on record never change: this is a fork, as posthouse checkpoint fork make
 	f.StringVar(&from, "from", "", "the branch whose head it is, of a thread (default main)")
 	f.StringVar(&branch, "branch", "", "name of the new branch (default fork-1, fork-2, ...)")
 	f.StringVar(&thread, "thread", "", "go on in this new thread instead")
+	f.BoolVar(&keep, "keep-next", false, "keep the next nodes that the source chose; otherwise routes and maps of a graph choose again")
 	f.BoolVar(&run, "run", false, "resume it at once, and wait for what follows")
 	env.DryRunFlag(cmd, &dry)
 	return cmd

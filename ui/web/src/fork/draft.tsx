@@ -27,7 +27,7 @@ import css from "./draft.module.css";
 type Props = { at: Checkpoint; go: (to: Partial<Where>) => void };
 
 /** What was typed is kept for each checkpoint, while this tab lives. */
-const typed = new Map<string, { value: Node; branch: string; run: boolean }>();
+const typed = new Map<string, { value: Node; branch: string; run: boolean; keep: boolean }>();
 
 /** Draft is a fork that is not made: nothing is written before its one button is pressed. */
 export function Draft({ at, go }: Props) {
@@ -43,6 +43,7 @@ export function Draft({ at, go }: Props) {
   const edit = useEdit();
   const [branch, setBranch] = useState(kept?.branch ?? "");
   const [run, setRun] = useState(kept?.run ?? false);
+  const [keep, setKeep] = useState(kept?.keep ?? false);
   const [sent, setSent] = useState<{ busy: boolean; error?: unknown }>({ busy: false });
   // One key a draft: a request whose answer was lost is sent again without making two forks.
   const [key, setKey] = useState(newKey);
@@ -52,14 +53,18 @@ export function Draft({ at, go }: Props) {
     if (kept) edit.set(kept.value);
   }, [start]);
   useEffect(() => {
-    if (edit.value) typed.set(at.id, { value: edit.value, branch, run });
-  }, [edit.value, branch, run]);
+    if (edit.value) typed.set(at.id, { value: edit.value, branch, run, keep });
+  }, [edit.value, branch, run, keep]);
   const wrong = edit.invalid();
   const changes = useMemo(
     () => (wrong ? {} : changesOf(start, edit.given(), state.data?.codecs)),
     [start, edit.value, edit.raw, wrong],
   );
-  const body: Body = { ...changes, ...(branch.trim() ? { branch: branch.trim() } : {}) };
+  const body: Body = {
+    ...changes,
+    ...(branch.trim() ? { branch: branch.trim() } : {}),
+    ...(keep && edit.changed() ? { keepNext: true } : {}),
+  };
   const plan = usePlan(at.id, useLater(body));
   const name = branch.trim() || plan.data?.branch || "a new branch";
   const folds = useFolds();
@@ -174,6 +179,12 @@ export function Draft({ at, go }: Props) {
                   : "It is not known whether the fork was made. It can be sent again, and is made once."
               }
             />
+          )}
+          {plan.data?.routes && (
+            <label className={css.run}>
+              <input type="checkbox" checked={keep} onChange={(e) => setKeep(e.target.checked)} />
+              keep the next nodes <span>otherwise routes and maps choose again, from this state</span>
+            </label>
           )}
           <label className={css.run}>
             <input

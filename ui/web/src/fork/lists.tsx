@@ -16,6 +16,14 @@ const first = 12;
 /** red says whether a step acts and no decision is asked for before: of class write or external, without a grant. */
 export const red = (s: Step) => (s.effect === "write" || s.effect === "external") && !s.grant;
 
+/** routed says how the next nodes of a fork with another state are chosen. */
+export const routed = (plan: Pick<Plan, "routes" | "next">) =>
+  plan.routes === "again"
+    ? `The source chose ${plan.next.join(", ")}. Routes and maps choose again, from this state, when it is resumed.`
+    : plan.routes === "kept"
+      ? `${plan.next.join(", ")} stays next, as the source chose it.`
+      : "";
+
 const keyOf = (s: Step) => `${s.task}/${s.name}/${s.occurrence}`;
 
 /** Lists say beforehand what a fork of a branch keeps, what runs again, and what asks or acts again. */
@@ -62,6 +70,11 @@ export function Lists({ plan, branch }: { plan: Plan; branch: string }) {
           ...plan.acts.map((s) => <StepLine key={`acts/${keyOf(s)}`} step={s} acts tried={tried.get(keyOf(s))} />),
         ]}
       </Group>
+      {plan.routes && (
+        <p className={css.more}>
+          <Said>{routed(plan)}</Said>
+        </p>
+      )}
       {plan.next.length > 0 && <End end={plan.end} />}
       {plan.more ? <p className={css.more}>and {plan.more.toLocaleString("en")} more</p> : null}
     </div>
