@@ -77,7 +77,8 @@ type ForkOptions struct {
 //
 // [posthouse.ErrNotFound] for the checkpoint, [posthouse.ErrExists] if the branch, the
 // thread or the id exists, [posthouse.ErrInvalid] for a patch of a part that the state does
-// not have, which names those that it has, and the errors of [Ledger.Commit].
+// not have, which names those that it has, and the errors of [Ledger.Commit]. While a run has the
+// thread, Fork waits up to 10 seconds for it to park or end: only then it is [posthouse.ErrBusy].
 func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*posthouse.Checkpoint, error) {
 	if o == nil {
 		o = &ForkOptions{}
@@ -158,7 +159,7 @@ func (l *Ledger) commitFork(ctx context.Context, p *commit.Plan) (*posthouse.Hea
 			}
 			p.Branch = freeBranch(info)
 		}
-		made, err := commit.Run(ctx, l.core, p)
+		made, err := l.commitWhenFree(ctx, p)
 		var e *posthouse.Error
 		switch {
 		case !errors.As(err, &e) || e.Code != posthouse.CodeConflict || e.Head == "":
