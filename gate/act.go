@@ -274,7 +274,7 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 // that says of the effect: nothing happened, or it is not known, and people are asked.
 func (a *action[T, Out]) ended(ctx context.Context, out Out, err error, open bool) (posthouse.Value, error) {
 	if err == nil {
-		v, failed := posthouse.Encode(nil, out)
+		v, failed := encodeResult(out)
 		if failed == nil {
 			a.happened = !a.opt.Idempotent
 			return v, nil
@@ -292,6 +292,12 @@ func (a *action[T, Out]) ended(ctx context.Context, out Out, err error, open boo
 		return posthouse.Value{}, a.askPeople(ctx, err, err)
 	}
 	return a.reconcile(ctx, err)
+}
+
+// encodeResult encodes the result of an effect. A type whose encoding panics is an error.
+func encodeResult[Out any](out Out) (v posthouse.Value, err error) {
+	err = engine.Guard(func() (err error) { v, err = posthouse.Encode(nil, out); return err })
+	return v, err
 }
 
 // same refuses the recorded result of an effect that ran on other content than the grant

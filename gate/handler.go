@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/effect"
+	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/jsontype"
 	"github.com/posthouse/posthouse/internal/license"
@@ -86,11 +87,15 @@ func actInHandler[T, Out any](ctx context.Context, h handler.Scope, name string,
 		if err != nil {
 			return posthouse.Value{}, err
 		}
-		out, err := fn(context.WithValue(effect.Traced(ctx), keyGranted{}, g.Clone()), content)
+		var out Out
+		err = engine.Guard(func() (err error) {
+			out, err = fn(context.WithValue(effect.Traced(ctx), keyGranted{}, g.Clone()), content)
+			return err
+		})
 		if err != nil {
 			return posthouse.Value{}, err
 		}
-		v, err := posthouse.Encode(nil, out)
+		v, err := encodeResult(out)
 		if err != nil { // it has happened
 			err = &posthouse.Error{Code: posthouse.CodeUnknown, Message: "the result of effect " + name + " cannot be kept", Err: err}
 		}
@@ -102,11 +107,12 @@ func actInHandler[T, Out any](ctx context.Context, h handler.Scope, name string,
 			if err != nil {
 				return v, false, err
 			}
-			out, done, err := opt.Reconcile(ctx, content)
+			var out Out
+			err = engine.Guard(func() (err error) { out, done, err = opt.Reconcile(ctx, content); return err })
 			if err != nil || !done {
 				return v, false, err
 			}
-			v, err = posthouse.Encode(nil, out)
+			v, err = encodeResult(out)
 			return v, err == nil, err
 		}
 	}

@@ -72,4 +72,9 @@
 // function was given. Names are 1 to 200 bytes of UTF-8 without control characters and
 // '>'. In a loop that goes on past failures, put the item into the name, so that the
 // log says which is which.
+//
+// Steps with one name are told apart by their order alone. Do not start them in the order of a
+// map: after a crash another item comes first, and gets the recorded result of the first one.
+// Nothing can see that. Range over sorted keys, or put the item into the name: then the replay is
+// refused.
 package step

@@ -98,11 +98,13 @@ func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Futu
 	g.slots <- struct{}{}
 	g.wg.Go(func() {
 		defer func() { <-g.slots }()
-		var v posthouse.Value
-		err := engine.Guard(func() (err error) { v, err = run(g.ctx, c, name, &o, fn); return err })
-		if err == nil {
-			f.value, err = decode[T](name, v, &o)
-		}
+		err := engine.Guard(func() error {
+			v, err := run(g.ctx, c, name, &o, fn)
+			if err == nil {
+				f.value, err = decode[T](name, v, &o)
+			}
+			return err
+		})
 		f.complete(g, place, err)
 	})
 	return f

@@ -28,6 +28,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// Panicked marks a panic: code that panics has given no word, whatever the value says.
+func (e *PanicError) Panicked() {}
+
 // maxStack bounds what a panic leaves in logs and failed checkpoints.
 const maxStack = 4000
 
