@@ -123,7 +123,7 @@ type panicking struct {
 }
 
 func newPanicking(t *testing.T, store posthouse.Store, node func(context.Context) error, o graph.NodeOptions) *panicking {
-	l := must.Get(ledger.Open(store, nil))(t)
+	l := must.Get(ledger.Open(store, &ledger.Options{Validate: gate.Validator()}))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	g := graph.New[edit]("g")
 	g.Node("the node", func(ctx context.Context, _ *edit) error { return node(ctx) }, o)
