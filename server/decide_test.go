@@ -198,7 +198,7 @@ func TestBadDecisions(t *testing.T) {
 		{"edit", `{}`, tokens.Operator, posthouse.CodeInvalid, "value"},
 		{"respond", ``, tokens.Operator, posthouse.CodeInvalid, "value"},
 		{"approve", `{"shown":"` + strings.Repeat("ab", 32) + `"}`, tokens.Operator, posthouse.CodeConflict, ""},
-		{"approve", `{"shown":"ab"}`, tokens.Operator, posthouse.CodeInvalid, "hash"},
+		{"approve", `{"shown":"ab"}`, tokens.Operator, posthouse.CodeInvalid, "shown"},
 	} {
 		p := h.send(ask{method: "POST", path: path + c.verb, body: c.body, as: c.as}).refused(c.code)
 		if p.Field != c.field {

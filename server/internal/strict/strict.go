@@ -42,7 +42,9 @@ func Decode(data []byte, v any) error {
 	case errors.As(err, &wrong):
 		return posthouse.Invalid(wrong.Field, "must be a %s, not a %s", jsonType(wrong.Type), wrong.Value)
 	case errors.As(err, &own):
-		return own
+		named := *own
+		named.Field = refusedBy(data, reflect.TypeOf(v).Elem(), own.Field)
+		return &named
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		if n, e := strconv.Unquote(name); e == nil {
@@ -64,6 +66,21 @@ func memberOf(data []byte, text string) string {
 		}
 	}
 	return "body"
+}
+
+// refusedBy returns the name of the first member of an object that its field in t refuses, or else
+// what the field's type calls itself.
+func refusedBy(data []byte, t reflect.Type, otherwise string) string {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return otherwise
+	}
+	for _, f := range Fields(t) {
+		if raw, ok := members[f.Name]; ok && json.Unmarshal(raw, reflect.New(f.Type).Interface()) != nil {
+			return f.Name
+		}
+	}
+	return otherwise
 }
 
 func unknownField(name string) error {

@@ -61,7 +61,7 @@ func TestStrictRefuses(t *testing.T) {
 		{`{"n":"1"}`, "n", "must be a number"},
 		{`{"n":1e99}`, "n", "must be a number"},
 		{`{"list":{}}`, "list", "must be a list"},
-		{`{"shown":"xyz"}`, "hash", "64"},
+		{`{"shown":"xyz"}`, "shown", "64"},
 		{`{"at":"tomorrow"}`, "at", "must be a time"},
 		{`{"until":"noon","at":"noon"}`, "at", "must be a time"},
 		{`null`, "body", "object"},
