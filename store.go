@@ -76,7 +76,7 @@ type Batch struct {
 	Drop   []ID        // ids that leave the index; one that has moved to another thread stays
 	Thread *ThreadInfo // the summary once the entry is appended
 
-	// First marks an append that nobody asked for before: if the entry is there already,
+	// First marks an append that was not tried before: if the entry is there already,
 	// another process has made the same one, in the same millisecond.
 	First bool
 

@@ -18,8 +18,8 @@ import (
 )
 
 // Somebody who can write to the database and has not the key approves a payment in another's name, or
-// casts one of two votes, or answers that a payment is to be repeated. A program whose Ledger has the key pays nothing: it
-// asks again, and says why. The control is the same by a Ledger with the key.
+// casts one of two votes. A program on a Ledger with the key pays nothing: it asks again, and says why. The
+// control is the same by a Ledger with the key.
 func TestAnUnsignedDecisionLicensesNothing(t *testing.T) {
 	ctx := t.Context()
 	for name, quorum := range map[string]*posthouse.Quorum{"a decision": nil, "one of two votes": {Need: 2}} {

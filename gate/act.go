@@ -294,7 +294,7 @@ func (a *action[T, Out]) ended(ctx context.Context, out Out, err error, open boo
 	return a.reconcile(ctx, err)
 }
 
-// encodeResult encodes the result of an effect. A type whose encoding panics is an error.
+// encodeResult encodes the result of an effect. A panic of the type's encoding is an error.
 func encodeResult[Out any](out Out) (v posthouse.Value, err error) {
 	err = engine.Guard(func() (err error) { v, err = posthouse.Encode(nil, out); return err })
 	return v, err

@@ -147,7 +147,7 @@ func (p *panicking) failsByName(t *testing.T) {
 	}
 }
 
-// asksWhatHappened runs the graph and approves its effect, about whose outcome people are asked then.
+// asksWhatHappened runs the graph and approves its effect, and people are asked how that ended.
 func (p *panicking) asksWhatHappened(t *testing.T) {
 	t.Helper()
 	out := must.Get(p.app.Run(t.Context(), "t", edit{}))(t)

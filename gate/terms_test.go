@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 )
 
-// TestTerms: what a question licenses, who may answer it and whose change it is stand in words beside what it shows.
+// TestTerms: what a question licenses, who may answer it and who changed it stand in words beside what it shows.
 func TestTerms(t *testing.T) {
 	back := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {

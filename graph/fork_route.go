@@ -17,13 +17,12 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/graph/internal/topology"
-	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
 
 // routeFork chooses the next nodes of a fork with another state from that state, where the
-// source's were chosen by routes and maps of the graph from its own. What nodes chose, by a
-// command, stays, and so does all if the source is gone. The choice is on record before a node
+// source's were chosen by routes and maps of the graph from its own. The choices of nodes, by a
+// command, stay, and so does all if the source is gone. The choice is on record before a node
 // runs.
 //
 // Tasks that are next on both sides continue with what they have on record. The others begin,
@@ -55,7 +54,7 @@ func (r *run) routeFork(ctx context.Context) error {
 // was resumed, has another state than its source, and does not keep its next nodes.
 func isChanged(line []*posthouse.Checkpoint) bool {
 	for i := 0; i+1 < len(line) && line[i].Kind == posthouse.KindFork; i++ {
-		if threadlog.KeepsNext(&line[i].Header, line[i].Program) {
+		if recorded.KeepsNext(line[i]) {
 			return false
 		}
 		if !maps.EqualFunc(line[i].State, line[i+1].State, sameValue) {
@@ -178,7 +177,7 @@ func (r *run) takeNext(ctx context.Context, next *frontier.Frontier) error {
 	}
 	var keep []posthouse.ID
 	if len(all) > 0 {
-		keep = r.continueTasks(old, next, all)
+		keep = continueTasks(old, next, &recorded.Progress{Head: r.sess.Head(), Latest: true, All: all})
 		next.Epoch = max(old.Epoch, r.record.step+uint64(old.Skipped)) + 1
 	}
 	r.frontier = next
@@ -197,8 +196,7 @@ func (r *run) takeNext(ctx context.Context, next *frontier.Frontier) error {
 
 // continueTasks has tasks of a choice continue that are under way on the old frontier, and returns
 // the gates that they have open.
-func (r *run) continueTasks(old, next *frontier.Frontier, all map[string]*threadlog.Execution) (open []posthouse.ID) {
-	began := recorded.Progress{Head: r.sess.Head(), Latest: true, All: all}
+func continueTasks(old, next *frontier.Frontier, began *recorded.Progress) (open []posthouse.ID) {
 	taken := make([]bool, len(old.Tasks))
 	next.Tasks = slices.Clone(next.Tasks) // they may be the App's
 	for i := range next.Tasks {
@@ -209,18 +207,8 @@ func (r *run) continueTasks(old, next *frontier.Frontier, all map[string]*thread
 				break
 			}
 		}
-		if t.Key == "" {
-			continue
-		}
-		for name, x := range all {
-			if name != t.Key && !strings.HasPrefix(name, t.Key+">") {
-				continue
-			}
-			for _, g := range x.Gates {
-				if g.Decision == nil {
-					open = append(open, g.ID)
-				}
-			}
+		if t.Key != "" {
+			open = append(open, began.Open(t.Key)...)
 		}
 	}
 	return open

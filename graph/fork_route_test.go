@@ -95,7 +95,7 @@ func TestForkOfAForkRoutesByItsOwnState(t *testing.T) {
 }
 
 // TestForkWhereATaskFailedKeepsWhatStillApplies: in the middle of a step a task with the same input goes on with what
-// it has on record; one with another input finds none of it.
+// it has on record; one with another input finds nothing of it.
 func TestForkWhereATaskFailedKeepsWhatStillApplies(t *testing.T) {
 	onStores(t, func(t *testing.T, store posthouse.Store) {
 		l := open(t, store, nil)

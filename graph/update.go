@@ -158,8 +158,8 @@ type ForkOptions struct {
 //
 // It then continues where the source would have. If change changed a part, routes and maps
 // choose the next nodes again, from the state of the fork, also in the middle of a step:
-// tasks with the same input keep what they have on record, and the others begin. What the
-// code of a node chose (Command), a person, or another version of the graph stays. So do all
+// tasks with the same input keep what they have on record, and the others begin. Choices of
+// the code of a node (Command), of a person and of another version of the graph stay. So do all
 // if KeepNext is set, or if the source no longer exists at the resume.
 func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(s *S), o ...ForkOptions) (*Snapshot[S], error) {
 	opt, err := engine.Optional(o)

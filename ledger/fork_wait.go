@@ -16,7 +16,7 @@ const forkWait = 10 * time.Second
 // commitWhenFree commits the first checkpoint of a fork. While a run has the thread, it waits until that parks or
 // ends, and takes the thread for the commit: a fork begins a branch and runs nothing. A fork that
 // waited [forkWait] fails with [posthouse.ErrBusy].
-func (l *Ledger) commitWhenFree(ctx context.Context, p *commit.Plan) (*commit.Made, error) {
+func commitWhenFree(ctx context.Context, l *Ledger, p *commit.Plan) (*commit.Made, error) {
 	made, err := commit.Run(ctx, l.core, p)
 	if p.Claim != nil || !errors.Is(err, posthouse.ErrBusy) {
 		return made, err
@@ -31,11 +31,11 @@ func (l *Ledger) commitWhenFree(ctx context.Context, p *commit.Plan) (*commit.Ma
 		}
 		return nil, err
 	}
-	return l.commitUnder(ctx, p, claim)
+	return commitUnder(ctx, l, p, claim)
 }
 
 // commitUnder commits under a claim, and gives the thread back.
-func (l *Ledger) commitUnder(ctx context.Context, p *commit.Plan, claim *core.Claim) (made *commit.Made, err error) {
+func commitUnder(ctx context.Context, l *Ledger, p *commit.Plan, claim *core.Claim) (made *commit.Made, err error) {
 	p.Claim = claim
 	defer func() {
 		p.Claim = nil

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// TestForkWaitsForARun: a fork of a thread whose other branch is being run is made once that parks.
+// TestForkWaitsForARun: a fork of a thread while another branch runs is made once that parks.
 func TestForkWaitsForARun(t *testing.T) {
 	ctx, l := t.Context(), open(t, nil)
 	root := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}}}))(t).Checkpoint.ID

@@ -22,9 +22,9 @@ func asks(t *testing.T, l *ledger.Ledger, name string) *posthouse.Gate {
 	return &done.Gates[0]
 }
 
-// What somebody without the key adds to a signed thread is found, also after the server has signed an
-// entry behind it: a signature counts for an entry that decides only if it is that entry's own. The same
-// by a server with the key is clean.
+// An entry that somebody without the key adds to a signed thread is found, also after the server has signed a
+// later one: a signature counts for an entry that decides only if it is that entry's own. The same by a server
+// that has the key is clean.
 func TestNoSignatureOfLaterCountsForADecision(t *testing.T) {
 	decide := func(by ...string) func(context.Context, *ledger.Ledger, *posthouse.Gate) error {
 		return func(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) error {
@@ -67,7 +67,7 @@ func TestNoSignatureOfLaterCountsForADecision(t *testing.T) {
 				}
 				server = openLedger(t, store, key, nil)
 				must.Get(server.Signal(ctx, "t", posthouse.Signal{Name: "later", Early: true}))(t)
-				asks(t, server, "signed behind it")
+				asks(t, server, "signed after it")
 				r := verify(t, store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true})
 				if !forged {
 					wantClean(t, r)
@@ -87,6 +87,6 @@ func TestThreadFromBeforeTheKey(t *testing.T) {
 	for _, by := range []string{"ann", "the-ceo"} {
 		must.Get(without.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: by}))(t)
 	}
-	asks(t, openLedger(t, store, key, nil), "signed behind it")
+	asks(t, openLedger(t, store, key, nil), "signed after it")
 	wantClean(t, verify(t, store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true}))
 }

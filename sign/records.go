@@ -261,12 +261,10 @@ func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior 
 	c.own(e.Seq, i, id, "the "+what)
 }
 
-// unsigned adds a record that VerifyOptions.RequireSigned wants covered.
 // own reports a record that asks, decides, removes or releases if its entry has no valid signature of
-// its own. Writers with a key always sign it, so behind a signature of the thread it was written by
-// somebody without the key, and a later signature does not count for it: the server that makes that one
-// did not write this. In front of the thread's first signature, where writers may have had no key, a
-// later signature counts.
+// its own. Writers with a key always sign it. So after the thread's first signature a writer that has no key
+// wrote it, and a later signature does not count for it: the server that makes that one did not write
+// this. Before the first signature, where writers may have had no key, a later one counts.
 func (c *chain) own(seq uint64, record int, id posthouse.ID, what string) {
 	if c.coverage.signed == seq || !c.coverage.ever {
 		c.unsigned(seq, record, id, what)
@@ -275,6 +273,7 @@ func (c *chain) own(seq uint64, record int, id posthouse.ID, what string) {
 	c.fault(FaultUnsigned, seq, record, id, "%s has no signature of its own, behind entries that are signed: a later signature does not count for it", what)
 }
 
+// unsigned adds a record that VerifyOptions.RequireSigned wants covered.
 func (c *chain) unsigned(seq uint64, record int, id posthouse.ID, what string) {
 	if c.coverage.signed != seq {
 		c.coverage.pending = append(c.coverage.pending, Fault{

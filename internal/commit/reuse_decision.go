@@ -15,7 +15,7 @@ import (
 // have a stricter quorum, a stricter requester rule, or license fewer effects or a
 // shorter time. Assignees do not matter: a decision that was right when it was given
 // stays. So does one of a person who became a requester later. The value is checked again only if the schema has changed.
-// What has no signature answers nothing for a Ledger with a key, if its question has one.
+// For a Ledger with a key a decision that has no signature answers nothing, if its question has a signature.
 func (r *Rules) CheckReuse(g, earlier *posthouse.Gate) error {
 	d := earlier.Decision
 	if err := r.unsigned(earlier); err != nil {

@@ -30,7 +30,7 @@ type Rules struct {
 }
 
 // unsigned returns why an answer does not count for a Ledger with a key: an entry of it has no signature
-// of its own, so somebody without the key wrote it. A question from before the key is answered without one.
+// of its own, so a writer that has no key made it. A question from before the key needs no signature.
 func (r *Rules) unsigned(g *posthouse.Gate) error {
 	if !r.Signs || g.Decision == nil || !g.Record.Signed || g.Record.AnswerSigned {
 		return nil

@@ -22,7 +22,7 @@ func MarkNotDone(err error) error {
 
 // IsNotDone reports whether an error says that nothing happened: it was marked by [MarkNotDone], or
 // comes from a worker that said so. Of an error with several branches each one has to. A panic with such an
-// error says nothing: nobody knows what came before it.
+// error says nothing: it is not known what came before it.
 func IsNotDone(err error) bool {
 	for err != nil {
 		switch e := err.(type) {

@@ -273,8 +273,8 @@ func (u *Use) answer(attempts int, v posthouse.Verdict) {
 	}
 }
 
-// renew notes a person's word that the first attempts are to be done again. What the program's
-// reconciliation finds is no approval, and earlier versions asked nobody for one.
+// renew notes a person's word that the first attempts are to be done again. A finding of the
+// program's reconciliation is no approval, and earlier versions asked for no approval.
 func (u *Use) renew(attempts int, d Decision) {
 	if d.Verdict != posthouse.Redo || d.By == ReconcileActor {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// afterRedo are times after people said that an effect is to be done again whose approval is good for
-// an hour. They say so two hours after the approval.
+// afterRedo are times after people said that an effect is to be done again. Its approval is good for
+// an hour, and they say so two hours after it.
 var afterRedo = map[string]struct {
 	wait time.Duration
 	runs bool
@@ -88,7 +88,7 @@ func TestRedoRenewsTheApproval(t *testing.T) {
 	}
 }
 
-// TestRedoRenewsTheApprovalAtAWorker is the same of an effect whose function hands a task out.
+// TestRedoRenewsTheApprovalAtAWorker is the same of an effect that hands a task out.
 func TestRedoRenewsTheApprovalAtAWorker(t *testing.T) {
 	for when, tc := range afterRedo {
 		t.Run(when, func(t *testing.T) {

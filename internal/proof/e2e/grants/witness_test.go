@@ -91,7 +91,7 @@ type witness struct {
 	seed      uint64
 	all       []*execution
 	noted     map[string]int        // plain steps by key: how often they ran
-	forgotten map[string]bool       // threads of which people deleted something: its effects are asked for again
+	forgotten map[string]bool       // threads where people deleted something: its effects are asked for again
 	stands    map[string]bool       // plain steps that gave a program their result
 	paid      map[posthouse.ID]bool // grants under which a program was given a result
 	last      map[string]int        // by branch: the newest process that did anything on it
