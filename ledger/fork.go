@@ -159,7 +159,7 @@ func (l *Ledger) commitFork(ctx context.Context, p *commit.Plan) (*posthouse.Hea
 			}
 			p.Branch = freeBranch(info)
 		}
-		made, err := commitWhenFree(ctx, l, p)
+		made, err := commitWhenFree(ctx, l.core, p)
 		var e *posthouse.Error
 		switch {
 		case !errors.As(err, &e) || e.Code != posthouse.CodeConflict || e.Head == "":
