@@ -14,7 +14,8 @@ import (
 // answers if g allows its verdict and its value satisfies g's schema. Also, g must not
 // have a stricter quorum, a stricter requester rule, or license fewer effects or a
 // shorter time. Assignees do not matter: a decision that was right when it was given
-// stays. So does one of a person who became a requester later. The value is checked again only if the schema has changed.
+// stays. So does one of a person who became a requester later. The value is checked again only if the
+// schema has changed.
 // For a Ledger with a key a decision that has no signature answers nothing, if its question has a signature.
 func (r *Rules) CheckReuse(g, earlier *posthouse.Gate) error {
 	d := earlier.Decision

@@ -71,7 +71,8 @@ func Here(g *posthouse.Gate, thread, branch string) error {
 
 // Stale returns why a decision does not hold on a branch now, nil if it does. It may be of
 // another branch, thread, store or released version, be past its validity, or be refused by the
-// Ledger's policy. u is the effect that is to run: that people had it done again renews the validity. err says that the thread could not be read.
+// Ledger's policy. u is the effect that is to run: that people had it done again renews the validity. err
+// says that the thread could not be read.
 func Stale(ctx context.Context, c *commit.Committer, g *posthouse.Gate, thread, branch string, u *effect.Use) (why, err error) {
 	if why := Here(g, thread, branch); why != nil {
 		return why, nil

@@ -42,7 +42,8 @@ func (ix *Index) Admit(bs []*posthouse.Batch) ([]*posthouse.Batch, error) {
 
 // Admit returns those of bs that are not in the log yet. bs passed [valid.Batches]. It
 // fails with [posthouse.ErrConflict] or [posthouse.ErrExists], and then the plan is as
-// before. An entry that is there already is a conflict if its batch says First. last says that no other append of the group follows.
+// before. An entry that is there already is a conflict if its batch says First. last says that no other
+// append of the group follows.
 func (p *Plan) Admit(bs []*posthouse.Batch, last bool) ([]*posthouse.Batch, error) {
 	for len(bs) > 0 && p.has(bs[0].Entry) {
 		if bs[0].First {
