@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 
 	"github.com/posthouse/posthouse"
@@ -21,6 +22,9 @@ const (
 	repeatable        // unknown, but doing it again with the same key and content is safe
 )
 
+// errNoAnswer is why people are asked again: their answer does not count.
+var errNoAnswer = errors.New("the answer before has no signature, so it does not count")
+
 // resolveOutcome finds out what became of the attempts on record: people, or the program, have
 // said so, or are asked. Their content need not be that of g. Until that is known it returns
 // [posthouse.ErrWaiting].
@@ -35,7 +39,10 @@ func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, 
 	case open && a.opt.Reconcile != nil && !a.opt.Idempotent:
 		v, err = a.reconcileAsked(ctx, asked, u)
 	case open:
-		return v, undone, a.task.Gates().Await(ctx, asked) // what is with people stays with them
+		if err := a.task.Gates().Await(ctx, asked); err != nil { // what is with people stays with them
+			return v, undone, err
+		}
+		return v, undone, a.askPeople(ctx, nil, errNoAnswer)
 	case state != effect.Unknown:
 		v, err = a.answered(ctx, state, asked)
 	case a.opt.Idempotent && same:

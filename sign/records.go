@@ -270,7 +270,7 @@ func (c *chain) own(seq uint64, record int, id posthouse.ID, what string) {
 		c.unsigned(seq, record, id, what)
 		return
 	}
-	c.fault(FaultUnsigned, seq, record, id, "%s has no signature of its own, behind entries that are signed: a later signature does not count for it", what)
+	c.fault(FaultUnsigned, seq, record, id, "%s has no signature of its own, after entries that are signed: a later signature does not count for it", what)
 }
 
 // unsigned adds a record that VerifyOptions.RequireSigned wants covered.

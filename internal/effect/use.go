@@ -532,7 +532,8 @@ func Read(call string, steps []*posthouse.StepRecord, gates []*posthouse.Gate) *
 			in.Call = g.Call.ID
 		}
 		items = append(items, item{g.Seq, func(u *Use) { u.Opened(in) }})
-		if d := g.Decision; d != nil {
+		forged := g.AsksOutcome() && g.Record.Signed && !g.Record.AnswerSigned // it says nothing, and people are asked again
+		if d := g.Decision; d != nil && !forged {
 			seq := d.Seq
 			if seq == 0 {
 				seq = g.Seq
